@@ -7,6 +7,11 @@ namespace kiln::ir {
 
 namespace {
 
+/// The names of the inputs by position; none of a variadic operator.
+std::span<const std::string_view> input_names(const OpDef& op) {
+  return op.variadic ? std::span<const std::string_view>() : op.inputs;
+}
+
 // The types of the inputs and the names of variables among them, unless the message has them already. Lists a
 // few inputs only.
 std::string inputs_text(const Node& node, std::string_view message) {
@@ -17,8 +22,8 @@ std::string inputs_text(const Node& node, std::string_view message) {
     if (e.output >= e.node->types.size()) return {};
     const TensorType& type = e.node->types[e.output];
     told = told && message.find(type.shape.str()) != std::string_view::npos;
-    const bool named = node.op && !node.op->variadic && i < node.op->inputs.size();
-    const std::string slot = named ? std::string(node.op->inputs[i]) : fmt::format("input {}", i);
+    const auto names = node.op ? input_names(*node.op) : std::span<const std::string_view>();
+    const std::string slot = i < names.size() ? std::string(names[i]) : fmt::format("input {}", i);
     // A node of a file or a recording has a name other than its operator's, and named variables.
     const bool variable = e.node->is_variable() && node.name != node.op_name;
     told = told && !variable;
@@ -26,6 +31,30 @@ std::string inputs_text(const Node& node, std::string_view message) {
                         type.str());
   }
   return told ? std::string() : "; " + text;
+}
+
+/// Holds the operator's shape rule against the shapes that a node was composed with. A composition alone
+/// would repeat an extent of 1 that the rule does not allow.
+void check_shapes(const Primitives& p, const Node& node, Args in, Args out) {
+  const OpDef& op = *node.op;
+  if (!op.shape_rule) return;
+  ShapeFacts::Layout layout{in.size(),
+                            static_cast<std::size_t>(op.outputs_counted(node.attrs)),
+                            std::vector<std::size_t>(in.size(), 0),
+                            {}};
+  std::vector<PartialShape> shapes;
+  for (const Value v : in) shapes.push_back(p.shape(v));
+  for (std::size_t i = 0; i < layout.outputs; ++i)
+    shapes.push_back(i < out.size() && out[i].valid() ? p.shape(out[i]) : PartialShape());
+  std::size_t of_bodies = 0;  // unknown: a body is checked where it is composed
+  for (const SubgraphPtr& body : node.subgraphs) {
+    layout.bodies.emplace_back(body->inputs.size(), body->outputs.size());
+    of_bodies += body->inputs.size() + body->outputs.size();
+  }
+  shapes.resize(shapes.size() + of_bodies);
+  ShapeFacts facts(layout, std::move(shapes), input_names(op), node.np_shape, /*may_choose=*/false);
+  do op.shape_rule(facts, node.attrs);
+  while (facts.take_changed());
 }
 
 }  // namespace
@@ -92,7 +121,10 @@ std::vector<Value> compose(Primitives& p, const Node& node, Args in) {
   if (op.bodies != node.subgraphs.size())
     fail("{} '{}' has {} subgraphs, it needs {}", node.op_name, node.name, node.subgraphs.size(), op.bodies);
   const NodeScope scope(p, node);
-  return op.compose_with ? op.compose_with(p, in, node.attrs, node.subgraphs) : op.compose(p, in, node.attrs);
+  std::vector<Value> out =
+      op.compose_with ? op.compose_with(p, in, node.attrs, node.subgraphs) : op.compose(p, in, node.attrs);
+  check_shapes(p, node, in, out);
+  return out;
 }
 
 Value Composition::value_of(const Entry& e) const {

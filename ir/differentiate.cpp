@@ -25,6 +25,12 @@ const Entry& sum_owner(const Entry& e) {
   return *owner;
 }
 
+/// A `_vjp` node of a file may be given a gradient of any type.
+void require_type(const Primitives& p, Value given, Value value, std::string_view what, std::size_t i) {
+  if (!(p.type(given) == p.type(value)))
+    fail("the {} {} is {}, but must be {}", what, i, p.type(given).str(), p.type(value).str());
+}
+
 }  // namespace
 
 void add_term(Primitives& p, Value& sum, Value term) {
@@ -293,6 +299,13 @@ std::vector<Value> compose_gradients(Primitives& p, const Subgraph& body, const 
   for (std::size_t i = 0; i < running.size(); ++i)
     if (request.running[i]) running[i] = in[next++];
   Differentiation d(p, body, inputs, outputs);
+  const std::vector<Value> composed = d.outputs();
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    if (heads[i].valid()) require_type(p, heads[i], composed[i], "gradient of output", i);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (const auto sum = request.sums[i];
+        sum != GradientRequest::none && running[static_cast<std::size_t>(sum)].valid())
+      require_type(p, running[static_cast<std::size_t>(sum)], inputs[i], "sum of input", i);
   std::vector<Value> sums = d.sums(request, heads, running);
   for (std::size_t i = 0; i < sums.size(); ++i)
     if (!sums[i].valid()) fail("sum {} has no term: no head depends on its input", i);

@@ -189,6 +189,12 @@ void ShapeFacts::same_product(const std::vector<Axis>& a, const std::vector<Axis
   };
   fill(x, y);
   fill(y, x);
+  const auto axes = [&](const std::vector<Axis>& list) {
+    return list.empty() ? std::string("nothing")
+                        : fmt::format("{} of the shape {}", label(list[0].shape), list[0].shape.str());
+  };
+  if (x.unknowns == 0 && y.unknowns == 0 && x.product != y.product)
+    fail("{} elements of {} do not make {} of {}", x.product, axes(a), y.product, axes(b));
 }
 
 void ShapeFacts::otherwise(PartialShape& x, const PartialShape& choice) {

@@ -148,12 +148,7 @@ std::map<std::string, Tensor> Model::make_inputs(const std::map<std::string, Sha
       return ir::GivenType{shape->second, std::nullopt};
     return std::nullopt;
   };
-  try {
-    infer_graph(graph, given, false);
-  } catch (const Error& e) {
-    if (e.kind() != Error::Kind::user) throw;
-    fail("{}: {}", state_->in_file(), e.what());
-  }
+  infer_graph(graph, given, false, state_->file);
   const Variables variables = variables_of(graph.order);
   std::map<std::string, Tensor> inputs;
   std::vector<std::string> unknown;
@@ -218,13 +213,8 @@ Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inpu
   std::map<std::string_view, ir::GivenType> types;
   for (std::size_t i = 0; i < bound.values.size(); ++i)
     types[bound.variables.all[i]->name] = {bound.values[i].shape(), bound.values[i].dtype()};
-  try {
-    infer_graph(
-        bound.graph, [&](const ir::Node& v) { return types.at(v.name); }, options.train);
-  } catch (const Error& e) {
-    if (e.kind() != Error::Kind::user) throw;
-    fail("{}: {}", in_file(), e.what());
-  }
+  infer_graph(
+      bound.graph, [&](const ir::Node& v) { return types.at(v.name); }, options.train, file);
   if (!bound.graph.types.complete)
     fail_internal("{}: shapes remain unknown though all inputs have one", in_file());
   // States that operators update are copied: updates belong to this run alone.

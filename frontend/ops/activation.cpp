@@ -2,6 +2,7 @@
 #include "frontend/ops/random.h"
 #include "frontend/ops/shape_rules.h"
 
+#include <algorithm>
 #include <limits>
 #include <numbers>
 
@@ -42,6 +43,21 @@ constexpr double selu_scale = 1.0507009873554805, selu_alpha = 1.673263242354377
 std::size_t leaky_inputs(const Attrs& a) { return a.word("act_type") == "prelu" ? 2 : 1; }
 int leaky_outputs(const Attrs& a) { return a.word("act_type") == "rrelu" ? 2 : 1; }
 
+/// The slopes of a prelu: one, or of the extents of the first two axes, of channels if there is one axis.
+Value spread_slopes(Primitives& p, Value gamma, const Shape& data) {
+  const Shape given = p.shape(gamma);
+  if (given.elements() == 1) return p.broadcast_to(p.reshape(gamma, {1}), data);
+  Shape axes = Shape::filled(given.rank(), -1);
+  int left = given.rank();
+  for (int axis = std::min(data.rank(), 2) - 1; axis >= 0 && left > 0; --axis)
+    if (const std::int64_t extent = given[at(left - 1)]; extent == 1 || extent == data[at(axis)])
+      axes[at(--left)] = axis;
+  if (left > 0)
+    fail("gamma of the shape {} is neither one slope nor one for each channel of data {}", given.str(),
+         data.str());
+  return p.broadcast(gamma, data, axes);
+}
+
 Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   const std::string& type = a.word("act_type");
   Value x = in[0];
@@ -56,17 +72,7 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
     Value inner = p.unary(Unary::erf, times(1 / std::numbers::sqrt2, x));
     return {p.mul(times(0.5, x), p.add(p.like(x, 1), inner))};
   }
-  if (type == "prelu") {
-    const Shape shape = p.shape(x), gamma = p.shape(in[1]);
-    Value slope;
-    if (gamma.elements() == 1)
-      slope = p.broadcast_to(p.reshape(in[1], {1}), shape);
-    else if (gamma.rank() == 1 && shape.rank() > 1 && gamma[0] == shape[1])
-      slope = p.broadcast_along(in[1], shape, 1);
-    else
-      slope = p.broadcast_to(in[1], shape);
-    return {where_positive(p, x, x, p.mul(x, slope))};
-  }
+  if (type == "prelu") return {where_positive(p, x, x, p.mul(x, spread_slopes(p, in[1], p.shape(x))))};
   // rrelu: in training a random slope, otherwise its mean.
   double low = a.real("lower_bound"), high = a.real("upper_bound");
   Value slope = p.like(x, (low + high) / 2);

@@ -85,6 +85,8 @@ Alignments align(Primitives& p, Args in, const Attrs& a, bool with_alphas) {
   const std::int64_t steps = data[0], batch = data[1], classes = data[2], length = label[1];
   if (classes < 2) fail("CTCLoss needs a class beside the blank, got {}", data.str());
   const std::int64_t places = times(2, length) + 1;
+  if (steps < length)
+    fail("CTCLoss cannot align labels {} with the {} steps of data {}", label.str(), steps, data.str());
   const bool blank_first = a.word("blank_label") == "first";
   const Shape labels{batch, length}, extended{batch, places};
   std::size_t next = 2;

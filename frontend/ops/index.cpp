@@ -69,11 +69,14 @@ Pick pick_of(Primitives& p, Args in, const Attrs& a) {
     r.shape = {r.shape.elements()};
   else
     r.axis = axis_of(a.integer("axis"), r.shape.rank());
-  Shape places;
+  Shape places, kept = r.shape;
   for (int i = 0; i < r.shape.rank(); ++i)
     if (i != r.axis) places.push_back(r.shape[at(i)]);
-  if (p.shape(in[1]).elements() != places.elements())
-    fail("pick needs an index for each of {} places, got {}", places.str(), p.shape(in[1]).str());
+  kept[at(r.axis)] = 1;
+  const Shape& index = p.shape(in[1]);
+  if (!(index == places || index == kept || (places.empty() && index.elements() == 1)))
+    fail("pick along axis {} of {} needs an index of the shape {} or {}, got {}", r.axis, r.shape.str(),
+         (places.empty() ? Shape{1} : places).str(), kept.str(), index.str());
   r.index = p.reshape(indices_of_mode(p, in[1], a.word("mode"), r.shape[at(r.axis)]), places);
   return r;
 }
@@ -96,12 +99,13 @@ Values batch_take(Primitives& p, Args in, const Attrs&) {
   const Shape& s = p.shape(in[0]);
   if (s.rank() != 2 || p.shape(in[1]).elements() != s[0])
     fail("batch_take needs (n, k) and n indices, got {} and {}", s.str(), p.shape(in[1]).str());
-  return {pick_along(p, in[0], p.reshape(convert(p, in[1], DType::i64), {s[0]}), 1)};
+  const Value y = pick_along(p, in[0], p.reshape(convert(p, in[1], DType::i64), {s[0]}), 1);
+  return {p.reshape(y, p.shape(in[1]))};
 }
 Values batch_take_gradient(Primitives& p, const GradientArgs& args) {
   const Shape shape = p.shape(args.in[0]);
   const Value index = p.reshape(convert(p, args.in[1], DType::i64), {shape[0]});
-  return {pick_gradient(p, shape, index, 1, args.heads[0]), {}};
+  return {pick_gradient(p, shape, index, 1, p.reshape(args.heads[0], {shape[0]})), {}};
 }
 /// The linear index of each index vector (one index per axis of `extents`, along axis 0 of `indices`).
 Value linear_index(Primitives& p, Value indices, const Shape& extents) {
@@ -124,8 +128,8 @@ struct RowsByIndex {
 };
 RowsByIndex rows_by_index(Primitives& p, const Shape& data, Value indices) {
   const Shape shape = p.shape(indices);
-  if (shape.rank() < 1 || shape[0] < 1 || shape[0] > data.rank())
-    fail("needs indices of shape (M, ...), M from 1 to {}, got {}", data.rank(), shape.str());
+  if (shape.rank() < 2 || shape[0] < 1 || shape[0] > data.rank())
+    fail("needs indices of shape (M, N, ...), M from 1 to {}, got {}", data.rank(), shape.str());
   const int m = static_cast<int>(shape[0]);
   Shape extents(data.dims().first(at(m))), rows{extents.elements()};
   for (std::int64_t d : data.dims().subspan(at(m))) rows.push_back(d);
@@ -144,11 +148,11 @@ Value set_nd(Primitives& p, Value into, Value rows, Value indices) {
   RowsByIndex r = rows_by_index(p, shape, indices);
   Shape expected = p.shape(r.which);
   for (std::int64_t d : r.rows.dims().subspan(1)) expected.push_back(d);
-  if (p.shape(rows).elements() != expected.elements())
+  if (!(p.shape(rows) == expected))
     fail("indices {} into {} need data of shape {}, got {}", p.shape(indices).str(), shape.str(),
          expected.str(), p.shape(rows).str());
   Value to = p.reshape(into, r.rows);
-  return p.reshape(p.scatter(ir::Scatter::replace, to, r.which, p.reshape(rows, expected), 0), shape);
+  return p.reshape(p.scatter(ir::Scatter::replace, to, r.which, rows, 0), shape);
 }
 Values scatter_nd(Primitives& p, Args in, const Attrs& a) {
   return {set_nd(p, p.full({p.dtype(in[0]), a.tuple("shape")}, 0), in[0], in[1])};
@@ -160,8 +164,8 @@ Values scatter_set_nd(Primitives& p, Args in, const Attrs& a) {
 }
 Values ravel(Primitives& p, Args in, const Attrs& a) {
   const Shape &extents = a.tuple("shape"), &shape = p.shape(in[0]);
-  if (shape.rank() < 1 || shape[0] != extents.rank())
-    fail("indices into {} have {} rows, got {}", extents.str(), extents.rank(), shape.str());
+  if (shape.rank() != 2 || shape[0] != extents.rank())
+    fail("indices into {} have the shape ({}, n), got {}", extents.str(), extents.rank(), shape.str());
   Value linear = linear_index(p, convert(p, in[0], DType::i64), extents);
   return {scalar_or_1d(p, convert(p, linear, p.dtype(in[0])))};
 }
@@ -187,6 +191,7 @@ Values index_copy(Primitives& p, Args in, const Attrs&) {
   if (old.empty() || index.rank() != 1 || !(fresh == expected))
     fail("index_copy into {} needs indices (n,) and rows {}, got {} and {}", old.str(), expected.str(),
          index.str(), fresh.str());
+  if (fresh[0] > old[0]) fail("index_copy cannot copy {} rows into {}", fresh[0], old.str());
   return {p.scatter(ir::Scatter::replace, in[0], convert(p, in[1], DType::i64), in[2], 0)};
 }
 

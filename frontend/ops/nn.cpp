@@ -145,24 +145,37 @@ Values softmax_output_gradient(Primitives& p, const GradientArgs& args) {
   if (a.boolean("out_grad")) dx = p.mul(dx, p.reshape(head_of(p, args, 0, y), view));
   return finish(dx);
 }
-/// One label per position; MXNet also accepts other shapes with as many elements.
+/// One label per position, or a target per element.
 void softmax_output_shape(ShapeFacts& f, const Attrs& a) {
   f.same(f.in[0], f.out[0]);
   if (!f.in[0].complete()) return;
   const Shape& data = f.in[0].extents;
-  Shape label;
-  for (int i = 0; i < data.rank(); ++i) {
-    const bool places = a.boolean("multi_output")     ? i != 1
-                        : a.boolean("preserve_shape") ? i + 1 < data.rank()
-                                                      : i == 0;
-    if (places) label.push_back(data[at(i)]);
+  const int rank = data.rank();
+  std::vector<Shape> labels;
+  if (rank < 2) {
+    labels = {data, Shape{}, Shape{1}};
+  } else if (a.boolean("multi_output")) {
+    const Shape rest(data.dims().subspan(2)), flat{data[0], rest.elements()};
+    Shape places{data[0]}, kept = data;
+    for (const std::int64_t d : rest) places.push_back(d);
+    kept[1] = 1;
+    labels = {flat, places, kept, data};
+  } else {
+    const Shape places(data.dims().first(at(rank - 1)));
+    labels = {a.boolean("preserve_shape") ? places : Shape{data[0]}, places, data};
   }
-  f.otherwise(f.in[1], label);
+  one_of(f, f.in[1], labels);
 }
-/// The label of a regression has the shape of the data, or another shape with as many elements.
+/// A label per element: the shape of the data, or another one with as many elements of each sample.
 void regression_shape(ShapeFacts& f, const Attrs&) {
-  f.same(f.in[0], f.out[0]);
-  f.otherwise(f.in[1], f.in[0]);
+  PartialShape &data = f.in[0], &label = f.in[1];
+  f.same(data, f.out[0]);
+  f.same(Axis{data, 0}, Axis{label, 0});
+  if (!data.complete()) return;
+  if (label.ranked)
+    f.same_product(axes_between(label, 0, label.extents.rank()), axes_between(data, 0, data.extents.rank()));
+  const bool column = data.extents.rank() == 2 && data.extents[1] == 1;
+  f.otherwise(label, column ? PartialShape(Shape{data.extents[0]}) : data);
 }
 Values data_itself(Primitives&, Args in, const Attrs&) { return {in[0]}; }
 Values logistic(Primitives& p, Args in, const Attrs&) { return {sigmoid(p, in[0])}; }

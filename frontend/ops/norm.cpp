@@ -28,6 +28,9 @@ Shape groups_of(const Shape& shape, const Attrs& a) {
 
 Shape l2_axes(const Attrs& a, int rank) {
   const std::string& mode = a.word("mode");
+  if (rank < (mode == "instance" ? 1 : 3))
+    fail("L2Normalization with mode={} needs data of at least {} axes, got {}", mode,
+         mode == "instance" ? 1 : 3, rank);
   if (mode == "channel") return {1};
   return mode == "spatial" ? other_axes({0, 1}, rank) : other_axes({0}, rank);
 }
@@ -176,6 +179,7 @@ Values lrn(Primitives& p, Args in, const Attrs& a) {
   if (shape.rank() < 2 || size < 1 || size % 2 == 0)
     fail("LRN needs (N, C, ...) and an odd nsize, got {} and {}", shape.str(), size);
   Value x = widen(p, in[0]);
+  if (shape.elements() == 0) return {in[0], x};
   // The window of neighbouring channels as a window over (N, 1, C, rest).
   Shape flat{shape[0], 1, shape[1], Shape(shape.dims().subspan(2)).elements()};
   ir::Window w{{size, 1}, {1, 1}, {1, 1}, {size / 2, 0}, {size / 2, 0}};

@@ -55,7 +55,7 @@ Values reshape_like(Primitives& p, Args in, const Attrs& a) {
 }
 Values flatten(Primitives& p, Args in, const Attrs&) {
   const Shape& s = p.shape(in[0]);
-  if (s.empty()) return {p.reshape(in[0], {1, 1})};
+  if (s.empty()) fail("Flatten needs an array of at least one axis");
   return {p.reshape(in[0], {s[0], Shape(s.dims().subspan(1)).elements()})};
 }
 void flatten_shape(ShapeFacts& f, const Attrs&) {
@@ -136,21 +136,22 @@ Values reverse(Primitives& p, Args in, const Attrs& a) {
 Values broadcast_to(Primitives& p, Args in, const Attrs& a) {
   const Shape& from = p.shape(in[0]);
   Shape to = a.tuple("shape");
-  if (to.rank() < from.rank()) fail("{} cannot be broadcast to {}", from.str(), to.str());
+  if (to.rank() != from.rank())
+    fail("an array of {} cannot be broadcast to {}: give it {} axes first (expand_dims, reshape)", from.str(),
+         to.str(), to.rank());
   for (int i = 0; i < to.rank(); ++i)
-    if (int source = i - (to.rank() - from.rank()); to[at(i)] == 0 && source >= 0)
-      to[at(i)] = from[at(source)];
+    if (to[at(i)] == 0) to[at(i)] = from[at(i)];
   return {p.broadcast_to(in[0], to)};
 }
 void broadcast_to_shape(ShapeFacts& f, const Attrs& a) {
   const Shape& to = a.tuple("shape");
+  f.rank(f.in[0], to.rank());
   f.rank(f.out[0], to.rank());
   for (int i = 0; i < to.rank(); ++i) {
-    const int behind = i - to.rank();
     if (to[at(i)] != 0)
       f.is(Axis{f.out[0], i}, to[at(i)]);
-    else if (f.in[0].extents.rank() >= -behind)
-      f.same(Axis{f.in[0], behind}, Axis{f.out[0], i});
+    else
+      f.same(Axis{f.in[0], i}, Axis{f.out[0], i});
   }
 }
 Values broadcast_axis(Primitives& p, Args in, const Attrs& a) {
@@ -176,6 +177,9 @@ Values broadcast_like(Primitives& p, Args in, const Attrs& a) {
     for (std::size_t i = 0; i < l.size(); ++i)
       to[at(axis_of(l[i], to.rank()))] = p.shape(in[1])[at(axis_of(r[i], p.shape(in[1]).rank()))];
   }
+  if (to.rank() != p.shape(in[0]).rank())
+    fail("an array of {} cannot be broadcast like {}: give it {} axes first (expand_dims, reshape)",
+         p.shape(in[0]).str(), to.str(), to.rank());
   return {p.broadcast_to(in[0], to)};
 }
 void broadcast_axis_shape(ShapeFacts& f, const Attrs& a) {
@@ -195,6 +199,7 @@ void broadcast_axis_shape(ShapeFacts& f, const Attrs& a) {
     if (!named[at(i)]) f.same(Axis{f.in[0], i}, Axis{f.out[0], i});
 }
 void broadcast_like_shape(ShapeFacts& f, const Attrs& a) {
+  f.ranks(f.in[0], f.out[0]);
   if (a.is_none("lhs_axes") || a.is_none("rhs_axes")) f.same(f.in[1], f.out[0]);
 }
 Values tile(Primitives& p, Args in, const Attrs& a) {
@@ -309,7 +314,10 @@ Values diag(Primitives& p, Args in, const Attrs& a) {
   order.push_back(columns);
   const std::int64_t height = from[at(rows)], width = from[at(columns)];
   const std::int64_t count = std::min(height - down, width - right);
-  if (count < 1) fail("{} by {} has no diagonal {}", height, width, k);
+  if (count < 1) {  // as in numpy, a diagonal outside of the array has no elements
+    to.push_back(0);
+    return {p.full({p.dtype(in[0]), to}, 0)};
+  }
   const int last = to.rank();
   Shape flat = to;
   flat.push_back(times(height, width));

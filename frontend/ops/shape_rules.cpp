@@ -103,6 +103,12 @@ void reduced(ShapeFacts& f, PartialShape& x, PartialShape& y, const Shape& axes,
   }
 }
 
+void one_of(ShapeFacts& f, PartialShape& x, const std::vector<Shape>& choices) {
+  if (std::none_of(choices.begin(), choices.end(), [&](const Shape& choice) { return x.fits(choice); }))
+    f.is(x, choices.front());  // throws
+  f.otherwise(x, choices.front());
+}
+
 void squeezed_shape(ShapeFacts& f, const Attrs& a) {
   const int rank = f.in[0].extents.rank();
   if (a.is_none("axis") || !f.in[0].ranked || rank == 0) return;

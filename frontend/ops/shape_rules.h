@@ -23,6 +23,9 @@ void joined_shape(ShapeFacts& f, std::int64_t axis);
 /// Stacking along a new `axis`.
 void stacked_shape(ShapeFacts& f, std::int64_t axis);
 
+/// x has one of these shapes, by default the first.
+void one_of(ShapeFacts& f, PartialShape& x, const std::vector<Shape>& choices);
+
 /// The normalised axis; nothing if it does not exist, which the composition reports.
 std::optional<int> axis_in(std::int64_t axis, int rank);
 /// Axis i of y is axis order[i] of x.

@@ -99,8 +99,12 @@ void slice_axis_shape(ShapeFacts& f, const Attrs& a) {
 Values slice_like(Primitives& p, Args in, const Attrs& a) {
   const Shape &from = p.shape(in[0]), &like = p.shape(in[1]);
   Shape axes = axes_of(a.tuple("axes"), from.rank()), limit = from;
-  if (axes.empty())
+  if (axes.empty()) {
+    if (like.rank() != from.rank())
+      fail("slice_like of {} by {} needs equal numbers of axes, or the attribute axes", from.str(),
+           like.str());
     for (int i = 0; i < from.rank(); ++i) axes.push_back(i);
+  }
   for (std::int64_t axis : axes) {
     int i = static_cast<int>(axis);
     if (i >= like.rank() || like[at(i)] > from[at(i)])
@@ -112,6 +116,7 @@ Values slice_like(Primitives& p, Args in, const Attrs& a) {
 
 void slice_like_shape(ShapeFacts& f, const Attrs& a) {
   f.ranks(f.in[0], f.out[0]);
+  if (a.tuple("axes").empty()) f.ranks(f.in[0], f.in[1]);
   const int rank = f.in[0].extents.rank();
   std::vector<bool> cut(at(rank), a.tuple("axes").empty());
   for (std::int64_t axis : a.tuple("axes"))
@@ -124,9 +129,10 @@ Values split(Primitives& p, Value x, int axis, const std::vector<std::int64_t>& 
   Values parts;
   std::int64_t n = p.shape(x)[at(axis)];
   for (std::size_t i = 0; i < begins.size(); ++i) {
-    std::int64_t begin = std::min(begins[i], n), end = i + 1 < begins.size() ? std::min(begins[i + 1], n) : n;
-    if (begin < 0 || end < begin)
-      fail("split at {} and {} along axis {} of {}", begins[i], end, axis, p.shape(x).str());
+    std::int64_t begin = begins[i], end = i + 1 < begins.size() ? begins[i + 1] : n;
+    if (n == 0) begin = end = 0;  // all parts of an empty axis are empty
+    if (begin < 0 || end < begin || end > n)
+      fail("cannot split axis {} of {} from {} to {}", axis, p.shape(x).str(), begin, end);
     Value part = cut(p, x, axis, begin, end);
     if (squeeze) {
       Shape to;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace ir;
 
-/// A slice to write, resolved: for all axes, forwards, not empty.
+/// A slice to write, resolved: for all axes, forwards.
 struct Range {
   Shape start, step, count;
 };
@@ -28,7 +28,6 @@ Range range(const Shape& shape, const Attrs& a) {
     if (bounded && bounds.step_of(axis) <= 0)
       fail("the slice to write has step {} on axis {}: it must be positive", bounds.step_of(axis), axis);
     const SliceRange r = bounded ? bounds.of(axis, extent) : SliceRange{0, extent, 1, extent};
-    if (r.count == 0) fail("the slice to write is empty on axis {} of shape {}", axis, shape.str());
     out.start.push_back(r.start);
     out.step.push_back(r.step);
     out.count.push_back(r.count);
@@ -40,11 +39,12 @@ std::vector<Value> slice_assign(Primitives& p, Args in, const Attrs& a) {
   const Range r = range(p.shape(in[0]), a);
   if (p.shape(in[1]) != r.count)
     fail("a value of shape {} does not fill the slice of shape {}", p.shape(in[1]).str(), r.count.str());
-  return {p.insert(in[0], in[1], r.start, r.step)};
+  return {r.count.elements() == 0 ? in[0] : p.insert(in[0], in[1], r.start, r.step)};
 }
 
 std::vector<Value> slice_assign_scalar(Primitives& p, Args in, const Attrs& a) {
   const Range r = range(p.shape(in[0]), a);
+  if (r.count.elements() == 0) return {in[0]};
   return {p.insert(in[0], p.full({p.dtype(in[0]), r.count}, a.real("scalar")), r.start, r.step)};
 }
 

@@ -183,7 +183,7 @@ InferredShapes Symbol::infer_shape(const std::map<std::string, Shape>& known) co
         if (found == known.end()) return std::nullopt;
         return ir::GivenType{partial_shape(found->second, np_shape), std::nullopt};
       },
-      false);
+      false, "");
   InferredShapes shapes;
   shapes.complete = graph.types.complete;
   const auto shape_of = [&](const ir::Entry& e) { return mxnet_shape(graph.types.shape_of(e), np_shape); };

@@ -12,8 +12,16 @@ TypedGraph::TypedGraph(const std::vector<ir::Entry>& heads) : copies(ir::topolog
   for (const ir::Entry& e : heads) outputs.push_back(copies.of(e));
 }
 
+void rethrow_in_file(const std::string& file, const Error& e) {
+  const std::string_view what = e.what();
+  if (e.kind() != Error::Kind::user || file.empty() || what.find(file) != std::string_view::npos) throw;
+  const std::size_t folder = file.rfind('/') + 1;  // 0 without one
+  if (what.starts_with(file.substr(folder) + ":")) throw Error(file.substr(0, folder) + e.what());
+  throw Error(file + ": " + e.what());
+}
+
 void infer_graph(TypedGraph& graph, const std::function<std::optional<ir::GivenType>(const ir::Node&)>& given,
-                 bool train) {
+                 bool train, const std::string& file) try {
   require_known_operators(graph.order, "");
   std::unordered_map<const ir::Node*, ir::GivenType> types;
   for (const ir::NodePtr& node : graph.order)
@@ -23,6 +31,8 @@ void infer_graph(TypedGraph& graph, const std::function<std::optional<ir::GivenT
         types.emplace(node.get(), std::move(*type));
       }
   graph.types = ir::infer_types(graph.order, train, types);
+} catch (const Error& e) {
+  rethrow_in_file(file, e);
 }
 
 ir::PartialShape partial_shape(const Shape& shape, bool np_shape) {

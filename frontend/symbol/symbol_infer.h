@@ -1,8 +1,11 @@
 #pragma once
 #include "ir/graph.h"
 
+#include <kiln/error.h>
+
 #include <functional>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -20,10 +23,13 @@ struct TypedGraph {
 };
 
 /// Type inference for all users of a symbol: sets variables (of the copy) from `given` and infers the others
-/// by ir::infer_types. Throws for unknown operators.
+/// by ir::infer_types. Throws for unknown operators. Errors begin with the path `file`, unless it is empty.
 void infer_graph(TypedGraph& graph,
                  const std::function<std::optional<ir::GivenType>(const ir::Node& variable)>& given,
-                 bool train);
+                 bool train, const std::string& file);
+/// In a handler: rethrows `e` with the path in front of its text. A text that begins with a node's line has
+/// the file's name already.
+[[noreturn]] void rethrow_in_file(const std::string& file, const Error& e);
 
 /// A partial shape from a Shape with unknown extents: 0, in numpy mode -1.
 ir::PartialShape partial_shape(const Shape& shape, bool np_shape);

@@ -1,6 +1,7 @@
 // Operators that are also methods of Tensor; in numpy mode numpy's, if it has them. A Self converts to the
 // Tensor that F takes.
 #include "frontend/eager/numpy_scope.h"
+#include "frontend/tensor/array.h"
 #include "runtime/fail.h"
 
 #include <kiln/f_numpy.h>
@@ -111,7 +112,12 @@ Tensor TensorMethods<Self>::squeeze(const Axes& axis, Where where) const {
 }
 template <class Self>
 Tensor TensorMethods<Self>::broadcast_to(const Shape& shape, Where where) const {
-  return numpy() ? np::broadcast_to(self(*this), shape, where) : F::broadcast_to(self(*this), shape, where);
+  if (numpy()) return np::broadcast_to(self(*this), shape, where);
+  // As in MXNet, the method adds the axes that the operator wants the array to have.
+  Tensor x = self(*this);
+  if (x.defined() && detail::TensorAccess::array(x)->shape_known)
+    while (x.shape().rank() < shape.rank()) x = F::expand_dims(x, 0, where);
+  return F::broadcast_to(x, shape, where);
 }
 template <class Self>
 Tensor TensorMethods<Self>::clip(Number a_min, Number a_max, Where where) const {

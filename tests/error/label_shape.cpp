@@ -35,3 +35,10 @@ TEST_CASE("images of the loss's classes along another axis", "[error]") {
   CHECK(criterion(ones({2, 3, 4, 4}), zeros({2, 1, 4, 4})).shape() == Shape{2});
   CHECK_THAT(message_of([&] { criterion(ones({2, 3, 4, 4}), zeros({2, 4})); }), Contains("32 samples"));
 }
+
+TEST_CASE("labels of another shape in one of several metrics", "[error]") {
+  metric::CompositeEvalMetric both;
+  both.add(metric::Accuracy());
+  const std::string line = line_below();
+  CHECK_THAT(message_of([&] { both.update(ones({5}), ones({4, 3})); }), Catch::StartsWith(line));
+}

@@ -9,11 +9,14 @@
 #include <fmt/ranges.h>
 #include <optional>
 #include <set>
+#include <source_location>
 
 namespace kiln::tool {
 namespace {
 
 constexpr std::string_view head_prefix = "head_grad:";
+/// The line of the calls here, for messages: they name the file's lines alone.
+constexpr std::source_location no_line{};
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -115,7 +118,7 @@ std::vector<Tensor> TrainingModel::run(const HeadGradients& heads, const std::st
   std::vector<Tensor> outputs;
   {
     const autograd::Record record(options_.train);
-    outputs = net_(arrays_);
+    outputs = net_(arrays_, no_line);
   }
   autograd::Tensors reached, gradients;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -125,7 +128,7 @@ std::vector<Tensor> TrainingModel::run(const HeadGradients& heads, const std::st
     reached.push_back(outputs[i]);
     gradients.push_back(given == heads.end() ? Tensor() : given->second.to(options_.device));
   }
-  if (!reached.empty()) autograd::backward(reached, gradients);
+  if (!reached.empty()) autograd::backward(reached, gradients, {}, no_line);
   return outputs;
 }
 

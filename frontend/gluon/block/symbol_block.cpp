@@ -1,3 +1,4 @@
+#include "frontend/eager/invoke.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/symbol/fixed_shape.h"
@@ -8,6 +9,7 @@
 #include "frontend/tensor/text.h"
 #include "frontend/trace/naming.h"
 #include "frontend/trace/trace.h"
+#include "ir/compose.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 
@@ -80,20 +82,19 @@ std::vector<std::string> names_of(const std::vector<Symbol>& inputs) {
   return names;
 }
 
-// "node 'fc1' (FullyConnected, weight 'fc1_weight', bias 'fc1_bias')"
-std::string describe(const ir::Node& node) {
-  std::string text = fmt::format("node '{}' ({}", node.name, node.op_name);
+// The line that called the block, as a message begins: "net.cpp:7: ".
+std::string call_line() { return line_prefix(std::source_location()); }
+
+// "net-symbol.json:12: node 'fc1' (FullyConnected, weight 'fc1_weight', bias 'fc1_bias')"
+std::string describe(const ir::Node& node, const std::string& file) {
+  const SourceLocation& at = node.location;
+  const std::string& path = file.empty() ? at.file : file;
+  std::string text = at.line == 0 ? path : fmt::format("{}:{}", path, at.line);
+  text += fmt::format("{}node '{}' ({}", text.empty() ? "" : ": ", node.name, node.op_name);
   for (std::size_t i = 0; i < node.inputs.size() && i < node.op->inputs.size() && !node.op->variadic; ++i)
     if (node.inputs[i].node->is_variable())
       text += fmt::format(", {} '{}'", node.op->inputs[i], node.inputs[i].node->name);
   return text + ")";
-}
-
-[[noreturn]] void with_file(const std::string& file, const Error& e) {
-  if (e.kind() != Error::Kind::user || file.empty() ||
-      std::string_view(e.what()).find(file) != std::string_view::npos)
-    throw e;
-  throw Error(file + ": " + e.what());
 }
 
 }  // namespace
@@ -150,7 +151,7 @@ SymbolBlock SymbolBlock::imports(const std::string& symbol_file, const std::vect
   try {
     params.load(param_file);
   } catch (const Error& e) {
-    with_file(param_file, e);
+    rethrow_in_file(param_file, e);
   }
   return block;
 }
@@ -184,9 +185,10 @@ std::shared_ptr<const TypedGraph> SymbolBlock::State::typed(const Tensors& tenso
     return ir::GivenType{known ? p.shape() : partial_shape(p.shape(), /*np_shape=*/false), p.dtype()};
   };
   try {
-    infer_graph(*graph, given, is_training());
+    infer_graph(*graph, given, is_training(), file);
   } catch (const Error& e) {
-    with_file(file, e);
+    if (e.kind() != Error::Kind::user) throw;
+    throw Error(call_line() + e.what());
   }
   return graph;
 }
@@ -253,7 +255,11 @@ Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
       outputs = invoke(*node->op, arguments, meant.attrs, {}, node->name, meant.subgraphs, node->np_shape);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::user) throw;
-      fail("{}{}{}: {}", s.file, s.file.empty() ? "" : ": ", describe(*node), e.what());
+      // The message may begin with the call's line and with the operator.
+      std::string_view what = e.what();
+      for (const std::string& part : {call_line(), node->op_name + ": ", ir::described(*node) + ": "})
+        if (what.starts_with(part)) what.remove_prefix(part.size());
+      throw Error(call_line() + describe(*node, s.file) + ": " + std::string(what));
     }
     // Recorded nodes have the attribute texts and the locations of this file.
     if (!outputs.empty() && outputs[0].is_traced()) {

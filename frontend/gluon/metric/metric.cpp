@@ -84,7 +84,8 @@ NamedValues CompositeEvalMetric::get_name_value() const {
 }
 void CompositeEvalMetric::add_all(std::span<const Tensor> labels, std::span<const Tensor> preds) {
   for (const auto& m : metrics_)
-    m->update(std::vector(labels.begin(), labels.end()), std::vector(preds.begin(), preds.end()));
+    m->update(std::vector(labels.begin(), labels.end()), std::vector(preds.begin(), preds.end()),
+              CallSite::resolve({}));
 }
 void CompositeEvalMetric::add(const Tensor& labels, const Tensor& preds) {
   add_all({&labels, 1}, {&preds, 1});
