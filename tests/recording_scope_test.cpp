@@ -36,7 +36,7 @@ void check_train_step(const Net::Body& body, const Tensor& x) {
     Parameter w;
     Net::Body body;
     explicit Own(Net::Body b) : HybridBlock({.prefix = "own_"}), body(std::move(b)) {
-      w = params().get("w", {.shape = {4}, .init = init::One()});
+      w = params().get("w", {4}, {.init = init::One()});
     }
     Tensor hybrid_forward(F& f, const Tensor& x) override { return body(f, {x, w})[0]; }
   };
@@ -321,7 +321,7 @@ TEST_CASE("arrays with a gradient that a network writes inside Pause") {
     Parameter w;
     bool part;
     explicit Clipped(bool p) : HybridBlock({.prefix = "clipped_"}), part(p) {
-      w = params().get("w", {.shape = {4}, .init = init::One()});
+      w = params().get("w", {4}, {.init = init::One()});
     }
     Tensor hybrid_forward(F& f, const Tensor& x) override {
       Tensor weight = w;
@@ -529,4 +529,25 @@ TEST_CASE("a symbol file has BlockGrad behind what Pause computes") {
     grads.push_back(in.grad().copy());
   }
   CHECK(same_bits(grads[0], grads[1]));
+}
+
+TEST_CASE("checks of networks with scopes find nothing") {
+  const auto asks = [](F& f, const Tensors& in) {
+    const Tensor a = autograd::is_recording() ? in[0] * 2 : in[0] * 3;
+    return Tensors{autograd::is_recorded(a) ? f.tanh(a) : f.sigmoid(a)};
+  };
+  std::vector<std::pair<std::string, Net::Body>> all = programs();
+  all.emplace_back("one that asks", asks);
+  for (const auto& [name, body] : all) {
+    CAPTURE(name);
+    Net net(body);
+    net.hybridize({.check = Check::recording | Check::bits});
+    Tensors in{numbers({4}, 1), numbers({4}, 2)};
+    for (Tensor& t : in) t.attach_grad();
+    for (int call = 0; call < 2; ++call) {
+      net(in);
+      const Tensor y = autograd::record([&] { return net(in)[0]; });
+      y.backward();
+    }
+  }
 }

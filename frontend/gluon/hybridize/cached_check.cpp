@@ -141,7 +141,9 @@ void run_both(Runs& r) {
     const CheckScope scope;
     const PrecisionScope precision(r.call.precision());
     const RandomBlock draws(r.random);
-    const autograd::Pause pause(is_training());  // the compiled call alone is recorded
+    // The compiled call alone is recorded, unless hybrid_forward asks whether it is.
+    std::optional<autograd::Pause> pause;
+    if (!r.call.asked_recording && r.call.histories.empty()) pause.emplace(is_training());
     try {
       for (const Tensor& t : BlockAccess::run(r.block, {r.inputs.begin(), r.inputs.end()}))
         r.eager.push_back(duplicate(t));  // a result may be a view of an argument
