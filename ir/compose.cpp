@@ -34,10 +34,11 @@ std::string inputs_text(const Node& node, std::string_view message) {
 }
 
 /// Holds the operator's shape rule against the shapes that a node was composed with. A composition alone
-/// would repeat an extent of 1 that the rule does not allow.
+/// would repeat an extent of 1 that the rule does not allow. A node that has types was checked when they were
+/// inferred.
 void check_shapes(const Primitives& p, const Node& node, Args in, Args out) {
   const OpDef& op = *node.op;
-  if (!op.shape_rule) return;
+  if (!op.shape_rule || !node.types.empty()) return;
   ShapeFacts::Layout layout{in.size(),
                             static_cast<std::size_t>(op.outputs_counted(node.attrs)),
                             std::vector<std::size_t>(in.size(), 0),
