@@ -423,15 +423,16 @@ void compare(RunOf run, unsigned programs, Plan (*plan_of)(unsigned seed)) {
   // The programs must do what they are meant to.
   CAPTURE(all, refused, recorded, compiled_calls);
   CHECK(refused * 10 < all);
-  CHECK(compiled_calls * 3 > recorded * 2);
+  CHECK(compiled_calls * 5 > recorded * 3);
 }
 
 /// A plan of numbers with gradients, in which most calls get views.
 Plan recorded_plan_of(unsigned seed) {
-  static const Sharing sharings[] = {Sharing::none,    Sharing::twice,     Sharing::part,
-                                     Sharing::overlap, Sharing::captured,  Sharing::reshaped,
-                                     Sharing::rows,    Sharing::row,       Sharing::two_parts,
-                                     Sharing::rows,    Sharing::two_parts, Sharing::none};
+  static const Sharing sharings[] = {
+      Sharing::none,      Sharing::twice,    Sharing::part, Sharing::overlap,
+      Sharing::captured,  Sharing::reshaped, Sharing::rows, Sharing::row,
+      Sharing::two_parts, Sharing::rows,     Sharing::row,  Sharing::two_parts,
+      Sharing::none,      Sharing::none,     Sharing::rows, Sharing::two_parts};
   Plan plan = plan_of(seed);
   Choices choices(seed, -3);
   if (!is_floating(plan.dtype)) plan.dtype = choices.pick(2) == 0 ? DType::f32 : DType::f64;
