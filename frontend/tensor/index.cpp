@@ -118,6 +118,9 @@ Tensor view(const Tensor& x, const Selection& s) {
 
 bool records(const Tensor& x) { return Trace::current() || TensorAccess::array(x)->traced(); }
 
+// Whether calls of x are nodes of a trace or entries of the tape, which must be the same.
+bool has_nodes(const Tensor& x) { return records(x) || (detail::is_recording() && detail::has_link(x)); }
+
 // The attributes begin, end, step (and a number) of slice, _slice_assign and _slice_assign_scalar.
 CallAttributes<4> slice_attributes(const Selection& s) {
   ir::OptionalInts step;
@@ -137,11 +140,11 @@ CallAttributes<4> slice_attributes(const Selection& s) {
 // new shape, whose extents may depend on the input sizes. A single element has no such extents.
 Tensor without_dropped(const Tensor& slice, const Selection& s, std::source_location where) {
   if (TensorAccess::shape(slice) == result_shape(s)) return slice;
-  return records(slice) && !s.result.empty() ? F::squeeze(slice, {.axis = s.dropped}, where)
-                                             : slice.reshape(result_shape(s), where);
+  return has_nodes(slice) && !s.result.empty() ? F::squeeze(slice, {.axis = s.dropped}, where)
+                                               : slice.reshape(result_shape(s), where);
 }
 Tensor with_dropped(Tensor update, const Selection& s, std::source_location where) {
-  if (!records(update) || s.result.empty()) return update.reshape(s.count, where);
+  if (!has_nodes(update) || s.result.empty()) return update.reshape(s.count, where);
   for (const std::int64_t axis : s.dropped) update = F::expand_dims(update, static_cast<int>(axis), where);
   return update;
 }
@@ -158,9 +161,10 @@ Tensor read(const Tensor& x, const std::vector<Index>& index, std::source_locati
   return without_dropped(slice, s, where);
 }
 
-// `v` cast to the dtype of the slice and broadcast to its shape. `target` returns the slice.
+// `v` cast to the dtype of a slice of x and broadcast to its shape. `target` returns the slice.
 template <class Target>
-Tensor fitted(Tensor v, const Shape& shape, DType dtype, Target target, std::source_location where) {
+Tensor fitted(Tensor v, const Tensor& x, const Shape& shape, Target target, std::source_location where) {
+  const DType dtype = TensorAccess::dtype(x);
   const Shape have = known_shape(v, "x[...] =", where);
   if (v.dtype() != dtype) v = v.astype(dtype, where);
   const auto given = [&]() -> const Shape& { return TensorAccess::shape(v); };
@@ -171,7 +175,7 @@ Tensor fitted(Tensor v, const Shape& shape, DType dtype, Target target, std::sou
     Shape axes;
     for (int i = 0; i < surplus; ++i) axes.push_back(i);
     if (Shape(dims.first(static_cast<std::size_t>(surplus))) == all)
-      v = records(v) && !trimmed.empty() ? F::squeeze(v, {.axis = axes}, where) : v.reshape(trimmed, where);
+      v = has_nodes(v) && !trimmed.empty() ? F::squeeze(v, {.axis = axes}, where) : v.reshape(trimmed, where);
   }
   bool fits = given().rank() <= shape.rank();
   for (int i = 1; fits && i <= given().rank(); ++i) {
@@ -184,13 +188,14 @@ Tensor fitted(Tensor v, const Shape& shape, DType dtype, Target target, std::sou
   while (given().rank() < shape.rank()) {
     Shape aligned{1};
     for (const std::int64_t d : given()) aligned.push_back(d);
-    v = records(v) ? F::expand_dims(v, 0, where) : v.reshape(aligned, where);
+    v = has_nodes(v) ? F::expand_dims(v, 0, where) : v.reshape(aligned, where);
   }
   // In a recording, an extent of 1 may differ at other sizes of the inputs: broadcast by the target, not by
   // numbers.
   const bool ones = std::find(given().begin(), given().end(), 1) != given().end();
-  if (given() == shape && !(ones && records(v))) return v;
-  return records(v) ? F::broadcast_like(v, target(), where) : F::broadcast_to(v, shape, where);
+  const bool nodes = has_nodes(v) || has_nodes(x);
+  if (given() == shape && !(ones && nodes)) return v;
+  return nodes ? F::broadcast_like(v, target(), where) : F::broadcast_to(v, shape, where);
 }
 
 // Makes all steps positive, as for a write. Returns the axes that ran backwards: their elements must be
@@ -236,7 +241,7 @@ void write(const Tensor& x, const std::vector<Index>& index, const Operand& valu
       scope.reset();
       return write_part(x, part, next, where);
     }
-    if (s.view && detail::is_recording() && detail::has_link(x)) {
+    if (s.view && has_nodes(x)) {
       // The same on the tape, for every number: a node that replaces the part by what has no history.
       const Tensor number = TensorAccess::make(
           std::make_shared<detail::Array>(Buffer::none(x.device()), s.count), 0, s.count, dtype);
@@ -254,10 +259,10 @@ void write(const Tensor& x, const std::vector<Index>& index, const Operand& valu
   if (s.view) {
     const Tensor target = view(x, s);
     const auto itself = [&] { return target; };
-    return write_view(target, fitted(written, TensorAccess::shape(target), dtype, itself, where), where);
+    return write_view(target, fitted(written, x, TensorAccess::shape(target), itself, where), where);
   }
   const auto target = [&] { return read(x, index, where); };
-  Tensor update = with_dropped(fitted(written, result_shape(s), dtype, target, where), s, where);
+  Tensor update = with_dropped(fitted(written, x, result_shape(s), target, where), s, where);
   const Shape backwards = turn_forwards(s);
   if (!backwards.empty()) update = F::flip(update, backwards, where);
   write_view(x, assigned("_slice_assign", {&x, &update}, slice_attributes(s), where), where);
