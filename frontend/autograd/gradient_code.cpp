@@ -39,8 +39,7 @@ const GradientCode::Known& GradientCode::recorded(std::span<const std::int64_t> 
       [&] {
         ir::GradientRequest request;
         request.sums.assign(sums.begin(), sums.end());
-        for (const ir::Entry& e : body_->outputs)
-          request.heads.push_back(is_floating(e.node->types.at(e.output).dtype));
+        request.heads.assign(body_->outputs.size(), true);
         request.running.resize(static_cast<std::size_t>(*std::max_element(sums.begin(), sums.end()) + 1));
         ir::GradientUses uses = ir::gradient_uses(*body_, request, train_);
         return Known{std::move(request), std::move(uses)};
