@@ -131,9 +131,10 @@ std::vector<Value> Differentiation::contributions_of(const TapedNode& taped, Arg
   std::unordered_map<std::uint32_t, bool> depends;
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (wanted[i]) depends[taped.in[i].id] = true;
-  const auto is_active = [&](Value v) { return is_floating(p_.dtype(v)) && depends.contains(v.id); };
+  const auto is_active = [&](Value v) { return depends.contains(v.id); };
   for (std::size_t i = taped.begin; i < taped.end; ++i) {
     const Primitives::Taped& t = p_.tape()[i];
+    if (!may_have_gradient(t.kind)) continue;
     if (std::any_of(t.operands.begin(), t.operands.end(), is_active))
       for (Value r : t.results) depends[r.id] = true;
   }
@@ -171,7 +172,7 @@ Differentiation::Active Differentiation::active(const GradientRequest& request) 
   Active active;
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
     const Node* variable = graph_.inputs[i].get();
-    if (request.sums[i] != GradientRequest::none && is_floating(p_.dtype(in_[i]))) active[variable] = {true};
+    if (request.sums[i] != GradientRequest::none) active[variable] = {true};
   }
   for (const TapedNode& t : nodes_) {
     if (t.node->op->stops_gradient || !t.node->recorded) continue;
@@ -184,8 +185,7 @@ Differentiation::Active Differentiation::active(const GradientRequest& request) 
       const NodeScope scope(p_, *t.node);
       reached = t.node->op->reached_outputs(p_, t.in, wanted, t.node->attrs, t.node->subgraphs);
     }
-    for (std::size_t k = 0; k < counted; ++k)
-      out.push_back(reached[k] && t.out[k].valid() && is_floating(p_.dtype(t.out[k])));
+    for (std::size_t k = 0; k < counted; ++k) out.push_back(reached[k] && t.out[k].valid());
   }
   return active;
 }

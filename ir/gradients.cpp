@@ -279,12 +279,13 @@ Values of_insert(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {
 }
 
 /// Added in C order of the indices; half precision in f32.
-Values of_gather(Primitives& p, const Taped& t, Value g, const Wanted&) {
+Values of_gather(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {
+  if (!wanted[0]) return {{}, {}};
   Wide w(p);
   const Value x = t.operands[0], wide = w.in(g);
   const Value zeros = p.full({p.dtype(wide), p.shape(x)}, 0);
   const Value index = clamped(p, t.operands[1], p.shape(x)[at(t.params.axis)]);
-  return {p.cast(p.scatter(Scatter::add, zeros, index, wide, t.params.axis), p.dtype(g))};
+  return {p.cast(p.scatter(Scatter::add, zeros, index, wide, t.params.axis), p.dtype(g)), {}};
 }
 
 /// `flags`, one bool for each index, where the update of each index lies.
@@ -432,6 +433,10 @@ Value of_extend(Primitives& p, const Taped& t, Value g) {
     g = sum;
   }
   return g;
+}
+
+bool may_have_gradient(Kind kind) {
+  return kind != Kind::compare && kind != Kind::sort && kind != Kind::check_bounds;
 }
 
 std::vector<Value> contributions(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {

@@ -10,12 +10,16 @@ namespace kiln::ir {
 
 /// The contributions of a primitive to the gradients of its operands, given the gradient `g` of its result
 /// (of the result's type). One value for each operand, of the operand's type; invalid where the derivative is
-/// zero everywhere (floor, comparisons, indices), where the operand is not floating, and where it is not
-/// `wanted`. A contribution is a function of the primitive's operands, result and `g` alone; half-precision
-/// contributions of arithmetic are computed in f32 and rounded once. Throws for a primitive that has no rule
-/// (a scan of extrema), by what it does.
+/// zero everywhere (floor, comparisons, indices), and where it is not `wanted`. Integers have gradients as
+/// floats have, of their own type and computed in it: a cast passes the gradient cast to the type of its
+/// operand, as in MXNet. A contribution is a function of the primitive's operands, result and `g` alone;
+/// half-precision contributions of arithmetic are computed in f32 and rounded once. Throws for a primitive
+/// that has no rule (a scan of extrema), by what it does.
 std::vector<Value> contributions(Primitives& p, const Primitives::Taped& primitive, Value g,
                                  const std::vector<bool>& wanted);
+
+/// Whether results of this kind depend smoothly on any operand: false for comparisons, orders and checks.
+bool may_have_gradient(Primitives::Kind kind);
 
 /// What a rule of an operator's own may need too.
 /// The sum of g over what `broadcast` repeated: the gradient of an operand of type `to` that was broadcast

@@ -305,7 +305,7 @@ TEST_CASE("views of inputs and results that a function keeps", "[function]") {
   for (const bool second : {false, true}) in_all_modes(body, {ramp({2, 3}, -1, 0.5)}, second);
 }
 
-TEST_CASE("integer inputs and results have no gradient", "[function]") {
+TEST_CASE("integer inputs have no gradient", "[function]") {
   struct Pick : Function {
     Tensors forward(const Tensors& in) override {
       in_ = in;

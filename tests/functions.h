@@ -86,7 +86,7 @@ inline Outcome run(Net& net, const Tensors& inputs, const Mode& mode) {
     if (!autograd::is_recorded(y)) continue;
     heads.push_back(y);
     const autograd::Pause pause;
-    weights.push_back(ramp(y.shape(), 0.25, 0.375));
+    weights.push_back(ramp(y.shape(), 0.25, 0.375).astype(y.dtype()));
   }
   if (mode.second) {
     outcome.gradients =

@@ -8,12 +8,13 @@ Num erf_f32(Num x) {
   Num p = polynomial(t * t, {0.128379166, -0.376126081, 0.112833261, -0.0268419534, 0.00516493106,
                              -0.000780210888, 7.16841532e-05});  // 2^-27
   Num small = fma(t, p, t);
-  // g = erfc(t)^(1/4) on [1.11, 3.925], at whose end erfc is below half an ULP of 1: a root is smooth enough
-  // for few coefficients, and a fourth power costs less than an exponential. About 1.375, since g's rounding
-  // counts at the left end only; the difference is exact there.
-  Num g = polynomial(select(gt(t, 3.925), 3.925, t) - 1.375,
-                     {0.477139264, -0.392077476, 0.0558367521, 0.0389146022, -0.0112135662, -0.00263998006,
-                      0.00149220962, -0.000175897629});  // 2^-26.4 of 1
+  // g = erfc(t)^(1/4) on [1.11, 4]: a root is smooth enough for few coefficients, and a fourth power costs
+  // less than an exponential. Beyond 3.92 erfc is below half an ULP of 1. The fit's error is least there, so
+  // that 1 - erfc reaches 1: 1 + erf(x) is then 0 for x below -3.94. About 1.375, since g's rounding counts
+  // at the left end only; the difference is exact there.
+  Num g = polynomial(select(gt(t, 4), 4, t) - 1.375,
+                     {0.477139235, -0.392077714, 0.055836875, 0.0389187634, -0.0112128584, -0.00266122236,
+                      0.00151471852, -0.000182328833});  // 2^-25.8 of 1, 2^-28 from 3 on
   Num square = g * g;
   Num large = fma(-square, square, 1);
   return copysign(select(gt(t, 1.11), large, small), x);

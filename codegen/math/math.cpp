@@ -23,10 +23,8 @@ Num through_f64(Num x, F f) {
   return to_f32(f(to_f64(x)));
 }
 
-Num sign(Num x) {
-  Num negative = lt(x, 0);
-  return select(gt(x, 0), 1, select(negative, -1, x));  // NaN and zeros stay
-}
+/// 0 of NaN and of both zeros.
+Num sign(Num x) { return select(gt(x, 0), 1, select(lt(x, 0), -1, x.constant(0))); }
 
 /// Operations with one formula for f32 and f64, whose results fit in a narrower type that x fits in.
 std::optional<Num> exact_unary(Unary op, Num x) {

@@ -137,11 +137,10 @@ std::vector<Tensor> FunctionCall::gradients(const std::shared_ptr<TapeEntry>& en
   Histories histories;
   // An array that is several of these is an input first, then the first of its results.
   for (std::size_t k = history ? outputs_.size() : 0; k-- > 0;)
-    if (is_floating(outputs_[k].type.dtype))
-      histories.set(outputs_[k].array, {entry, static_cast<std::uint32_t>(k), nullptr});
+    histories.set(outputs_[k].array, {entry, static_cast<std::uint32_t>(k), nullptr});
   for (std::size_t i = 0; history && i < inputs_.size(); ++i)
     histories.set(inputs_[i].array, entry->inputs[i]);
-  const std::vector<Tensor> terms = backward(given);
+  std::vector<Tensor> terms = backward(given);
   for (std::size_t k = 0; k < given.size(); ++k)
     if (TensorAccess::array(given[k])->version() != versions[k])
       fail(
@@ -152,6 +151,8 @@ std::vector<Tensor> FunctionCall::gradients(const std::shared_ptr<TapeEntry>& en
     types.push_back(TensorAccess::make(std::make_shared<Array>(Buffer::none(input.device), input.type.shape),
                                        0, input.type.shape, input.type.dtype));
   check_function_gradients(terms, types, line);
+  for (std::size_t i = 0; i < terms.size(); ++i)
+    if (!is_floating(inputs_[i].type.dtype)) terms[i] = {};
   return terms;
 }
 
@@ -162,7 +163,7 @@ std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, cons
   bool recorded = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].defined()) fail("{}input {} of a Function is an undefined Tensor", line, i);
-    if (!is_recording() || !is_floating(TensorAccess::dtype(inputs[i])) || !has_link(inputs[i])) continue;
+    if (!is_recording() || !has_link(inputs[i])) continue;
     links[i] = link_of(inputs[i], where);
     recorded = recorded || i < call->differentiable_;
   }
@@ -200,7 +201,6 @@ std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, cons
   std::move(links.begin(), links.end(), entry->inputs.begin());
   entry->number = take_numbers(1);
   for (std::size_t k = 0; k < out.size(); ++k) {
-    if (!is_floating(TensorAccess::dtype(out[k]))) continue;
     ArrayTape& tape = tape_of(*TensorAccess::array(out[k]));
     tape.link = {entry, static_cast<std::uint32_t>(k), nullptr};
     tape.views.clear();

@@ -56,10 +56,7 @@ const GradientCode::Known& GradientCode::recorded(std::span<const std::int64_t> 
       [&] {
         ir::GradientRequest request;
         request.sums.assign(sums.begin(), sums.end());
-        for (std::size_t i = 0; i < outputs_.size(); ++i) {
-          const ir::Entry& e = body_->outputs[i];
-          request.heads.push_back(outputs_[i].is_own(i) && is_floating(e.node->types.at(e.output).dtype));
-        }
+        for (std::size_t i = 0; i < outputs_.size(); ++i) request.heads.push_back(outputs_[i].is_own(i));
         request.running.resize(static_cast<std::size_t>(*std::max_element(sums.begin(), sums.end()) + 1));
         ir::GradientUses uses = ir::gradient_uses(*body_, request, train_);
         return Known{std::move(request), std::move(uses)};

@@ -28,7 +28,10 @@ const JointCodes::Pair& JointCodes::expected(const GradientCode::Known& recorded
   Known* k = find(recorded.request.sums);
   if (!k) {
     k = &known_.emplace_back(Known{recorded.request.sums, recorded.request.heads, {}});
-    for (std::size_t i = 0; i < k->heads.size(); ++i) k->heads[i] = k->heads[i] && recorded.uses.active[i];
+    for (std::size_t i = 0; i < k->heads.size(); ++i) {
+      const ir::Entry& e = graph_.outputs.at(i);  // an integer is rarely a head
+      k->heads[i] = recorded.uses.active[i] && is_floating(e.node->types.at(e.output).dtype);
+    }
   }
   for (const Pair& pair : k->pairs)
     if (pair.request.heads == k->heads) return pair;

@@ -150,8 +150,6 @@ Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call) {
 CallRecording::CallRecording(const std::shared_ptr<const GradientCode>& code,
                              std::span<const Tensor* const> inputs, std::span<TapeLink> links,
                              std::source_location where, const std::shared_ptr<JointCodes>& joint) {
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (!is_floating(TensorAccess::dtype(*inputs[i]))) links[i] = {};
   SmallArray<std::int64_t, 16> sums(links.size());
   if (number_sums(links, sums) == 0) return;
   const GradientCode::Known& recorded = code->recorded(sums);

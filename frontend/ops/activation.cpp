@@ -12,6 +12,10 @@ namespace {
 Value where_positive(Primitives& p, Value x, Value positive, Value otherwise) {
   return p.select(p.compare(Compare::gt, x, p.like(x, 0)), positive, otherwise);
 }
+/// The same, but that NaN counts as positive: it passes gradients, as in MXNet.
+Value unless_negative(Primitives& p, Value x, Value positive, Value otherwise) {
+  return p.select(p.compare(Compare::le, x, p.like(x, 0)), otherwise, positive);
+}
 
 Values activation(Primitives& p, Args in, const Attrs& a) {
   const std::string& type = a.word("act_type");
@@ -19,10 +23,11 @@ Values activation(Primitives& p, Args in, const Attrs& a) {
   if (type == "relu") return {p.binary(Binary::max, x, p.like(x, 0))};
   if (type == "sigmoid") return {sigmoid(p, x)};
   if (type == "tanh") return {p.unary(Unary::tanh, x)};
-  if (type == "softsign") return {p.div(x, p.add(p.like(x, 1), p.unary(Unary::abs, x)))};
+  if (type == "softsign") return {softsign(p, x)};
   // log(1 + exp(x)), computed as x for large x, where exp would overflow.
-  Value soft = p.unary(Unary::log1p, p.unary(Unary::exp, x));
-  return {p.select(p.compare(Compare::gt, x, p.like(x, 20)), x, soft)};
+  const Value wide = widen(p, x);
+  Value soft = p.unary(Unary::log1p, p.unary(Unary::exp, wide));
+  return {convert(p, p.select(p.compare(Compare::gt, wide, p.like(wide, 20)), wide, soft), p.dtype(x))};
 }
 
 /// -expm1(-y), which is sigmoid(x): the branch exp(x) that softrelu does not take may be infinite.
@@ -31,7 +36,7 @@ Value softrelu_slope(Primitives& p, Value, Value y, const Attrs&) {
 }
 Values activation_gradient(Primitives& p, const GradientArgs& args) {
   const std::string& type = args.attrs.word("act_type");
-  if (type == "relu") return head_where<is_positive>(p, args);
+  if (type == "relu") return relu_gradient(p, args);
   if (type == "sigmoid") return head_times<sigmoid_slope>(p, args);
   if (type == "softsign") return head_times<softsign_slope>(p, args);
   if (type == "softrelu") return head_times<softrelu_slope>(p, args);
@@ -58,20 +63,30 @@ Value spread_slopes(Primitives& p, Value gamma, const Shape& data) {
   return p.broadcast(gamma, data, axes);
 }
 
+/// Those of several roundings: x is at least float32.
+Value exponential_unit(Primitives& p, Value x, const Attrs& a) {
+  const std::string& type = a.word("act_type");
+  const auto times = [&](double k, Value v) { return p.mul(v, p.like(v, k)); };
+  if (type == "elu") {
+    // + 0 is for -0 alone, which MXNet's elu of float32 makes +0.
+    const Value below = times(a.real("slope"), p.unary(Unary::expm1, x));
+    return unless_negative(p, x, x, p.add(below, p.like(below, 0)));
+  }
+  if (type == "selu") {
+    const Value below = times(selu_alpha, p.unary(Unary::expm1, x));
+    return times(selu_scale, where_positive(p, x, x, below));
+  }
+  const Value inner = p.unary(Unary::erf, times(1 / std::numbers::sqrt2, x));  // gelu
+  return p.mul(times(0.5, x), p.add(p.like(x, 1), inner));
+}
+
 Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   const std::string& type = a.word("act_type");
   Value x = in[0];
   auto times = [&](double k, Value v) { return p.mul(v, p.like(v, k)); };
-  if (type == "leaky") return {where_positive(p, x, x, times(a.real("slope"), x))};
-  if (type == "elu") return {where_positive(p, x, x, times(a.real("slope"), p.unary(Unary::expm1, x)))};
-  if (type == "selu") {
-    const Value below = times(selu_alpha, p.unary(Unary::expm1, x));
-    return {times(selu_scale, where_positive(p, x, x, below))};
-  }
-  if (type == "gelu") {
-    Value inner = p.unary(Unary::erf, times(1 / std::numbers::sqrt2, x));
-    return {p.mul(times(0.5, x), p.add(p.like(x, 1), inner))};
-  }
+  if (type == "leaky") return {unless_negative(p, x, x, times(a.real("slope"), x))};
+  if (type == "elu" || type == "selu" || type == "gelu")
+    return {convert(p, exponential_unit(p, widen(p, x), a), p.dtype(x))};
   if (type == "prelu") return {where_positive(p, x, x, p.mul(x, spread_slopes(p, in[1], p.shape(x))))};
   // rrelu: in training a random slope, otherwise its mean.
   double low = a.real("lower_bound"), high = a.real("upper_bound");
@@ -84,13 +99,15 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   return {where_positive(p, x, x, p.mul(x, slope)), slope};
 }
 /// alpha exp(x) where x is at most 0; there exp cannot overflow, and elsewhere it is not computed.
-Value elu_slope(Primitives& p, Value x, double alpha) {
-  const Value below = p.mul(p.unary(Unary::exp, p.binary(Binary::min, x, p.like(x, 0))), p.like(x, alpha));
-  return where_positive(p, x, p.like(x, 1), below);
+Value slope_below(Primitives& p, Value x, double alpha) {
+  return p.mul(p.unary(Unary::exp, p.binary(Binary::min, x, p.like(x, 0))), p.like(x, alpha));
 }
-Value elu_slope(Primitives& p, Value x, Value, const Attrs& a) { return elu_slope(p, x, a.real("slope")); }
+Value elu_slope(Primitives& p, Value x, Value, const Attrs& a) {
+  return unless_negative(p, x, p.like(x, 1), slope_below(p, x, a.real("slope")));
+}
 Value selu_slope(Primitives& p, Value x, Value, const Attrs&) {
-  return p.mul(elu_slope(p, x, selu_alpha), p.like(x, selu_scale));
+  const Value slope = where_positive(p, x, p.like(x, 1), slope_below(p, x, selu_alpha));
+  return p.mul(slope, p.like(x, selu_scale));
 }
 /// (1 + erf(x / sqrt(2))) / 2 + x exp(-x^2 / 2) / sqrt(2 pi)
 Value gelu_slope(Primitives& p, Value x, Value, const Attrs&) {

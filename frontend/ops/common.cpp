@@ -11,11 +11,17 @@ Value widen(Primitives& p, Value x) {
 
 Value convert(Primitives& p, Value x, DType to) { return p.dtype(x) == to ? x : p.cast(x, to); }
 
-Value sigmoid(Primitives& p, Value x) {
+Value sigmoid(Primitives& p, Value narrow) {
+  const Value x = widen(p, narrow);
   // By e^-|x|, which cannot overflow and allows the shorter exp_nonpositive.
   Value one = p.like(x, 1), negative = p.compare(Compare::lt, x, p.like(x, 0));
   Value e = p.unary(Unary::exp_nonpositive, p.unary(Unary::neg, p.unary(Unary::abs, x)));
-  return p.div(p.select(negative, e, one), p.add(one, e));
+  return convert(p, p.div(p.select(negative, e, one), p.add(one, e)), p.dtype(narrow));
+}
+
+Value softsign(Primitives& p, Value narrow) {
+  const Value x = widen(p, narrow);
+  return convert(p, p.div(x, p.add(p.like(x, 1), p.unary(Unary::abs, x))), p.dtype(narrow));
 }
 
 Value drawn_mask(Primitives& p, const Shape& shape, double rate, const Shape& axes) {

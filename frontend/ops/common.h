@@ -30,8 +30,10 @@ Value widen(Primitives& p, Value x);
 /// x in dtype `to`.
 Value convert(Primitives& p, Value x, DType to);
 
-/// 1 / (1 + exp(-x)).
+/// 1 / (1 + exp(-x)); half precision in float32, rounded once.
 Value sigmoid(Primitives& p, Value x);
+/// x / (1 + |x|), likewise.
+Value softsign(Primitives& p, Value x);
 /// Zero with probability `rate`, else x / (1 - rate); elements along `axes` share one mask. Takes one
 /// random draw.
 Value drop(Primitives& p, Value x, double rate, const Shape& axes);

@@ -18,7 +18,8 @@ Values identity(Primitives&, Args in, const Attrs&) { return {in[0]}; }
 Values square(Primitives& p, Args in, const Attrs&) { return {p.mul(in[0], in[0])}; }
 Values reciprocal(Primitives& p, Args in, const Attrs&) { return {p.div(p.like(in[0], 1), in[0])}; }
 Values rcbrt(Primitives& p, Args in, const Attrs&) {
-  return {p.div(p.like(in[0], 1), p.unary(Unary::cbrt, in[0]))};
+  const Value x = widen(p, in[0]);
+  return {convert(p, p.div(p.like(x, 1), p.unary(Unary::cbrt, x)), p.dtype(in[0]))};
 }
 Values rint(Primitives& p, Args in, const Attrs&) {
   // Ties round down, as in MXNet: -2.5 gives -3, 2.5 gives 2.
@@ -33,12 +34,12 @@ Values radians(Primitives& p, Args in, const Attrs&) {
 }
 Values relu(Primitives& p, Args in, const Attrs&) { return {p.binary(Binary::max, in[0], p.like(in[0], 0))}; }
 Values sigmoid_of(Primitives& p, Args in, const Attrs&) { return {sigmoid(p, in[0])}; }
-Values softsign(Primitives& p, Args in, const Attrs&) {
-  return {p.div(in[0], p.add(p.like(in[0], 1), p.unary(Unary::abs, in[0])))};
-}
+Values softsign_of(Primitives& p, Args in, const Attrs&) { return {softsign(p, in[0])}; }
 Values hard_sigmoid(Primitives& p, Args in, const Attrs& a) {
-  Value line = p.add(p.mul(in[0], p.like(in[0], a.real("alpha"))), p.like(in[0], a.real("beta")));
-  return {p.binary(Binary::max, p.binary(Binary::min, line, p.like(line, 1)), p.like(line, 0))};
+  const Value x = widen(p, in[0]);
+  Value line = p.add(p.mul(x, p.like(x, a.real("alpha"))), p.like(x, a.real("beta")));
+  Value y = p.binary(Binary::max, p.binary(Binary::min, line, p.like(line, 1)), p.like(line, 0));
+  return {convert(p, y, p.dtype(in[0]))};
 }
 /// Nothing passes at the ends, as in MXNet.
 Values hard_sigmoid_gradient(Primitives& p, const GradientArgs& args) {
@@ -53,28 +54,32 @@ Values clip(Primitives& p, Args in, const Attrs& a) {
   Value raised = p.binary(Binary::max, p.like(in[0], a.real("a_min")), in[0]);
   return {p.binary(Binary::min, p.like(in[0], a.real("a_max")), raised)};
 }
-/// Both ends pass.
-Value is_within(Primitives& p, Value x, Value, const Attrs& a) {
-  return p.binary(Binary::logical_and, p.compare(Compare::ge, x, p.like(x, a.real("a_min"))),
-                  p.compare(Compare::le, x, p.like(x, a.real("a_max"))));
+/// The head but where x was changed: both ends and NaN pass it.
+Values clip_gradient(Primitives& p, const GradientArgs& args) {
+  const Value x = args.in[0], head = args.heads[0];
+  const Value below = p.compare(Compare::lt, x, p.like(x, args.attrs.real("a_min"))),
+              above = p.compare(Compare::gt, x, p.like(x, args.attrs.real("a_max")));
+  return {p.select(p.binary(Binary::logical_or, below, above), p.like(head, 0), head)};
 }
 Values smooth_l1(Primitives& p, Args in, const Attrs& a) {
   // 0.5 (s x)^2 where |x| < 1/s^2, else |x| - 0.5/s^2.
   double s2 = a.real("scalar") * a.real("scalar");
-  Value x = widened_for_scalar(p, in[0], a), size = p.unary(Unary::abs, x);
+  const Value narrow = widened_for_scalar(p, in[0], a), x = widen(p, narrow);
+  Value size = p.unary(Unary::abs, x);
   Value inner = p.mul(p.like(x, 0.5 * s2), p.mul(x, x));
   Value outer = p.sub(size, p.like(x, 0.5 / s2));
-  return {p.select(p.compare(Compare::lt, size, p.like(x, 1 / s2)), inner, outer)};
+  Value y = p.select(p.compare(Compare::lt, size, p.like(x, 1 / s2)), inner, outer);
+  return {convert(p, y, p.dtype(narrow))};
 }
 Value smooth_l1_slope(Primitives& p, Value x, Value, const Attrs& a) {
   const double s2 = a.real("scalar") * a.real("scalar");
-  const Value is_inner = p.compare(Compare::lt, p.unary(Unary::abs, x), p.like(x, 1 / s2));
-  return p.select(is_inner, p.mul(x, p.like(x, s2)), p.unary(Unary::sign, x));
+  const Value is_outer = p.compare(Compare::ge, p.unary(Unary::abs, x), p.like(x, 1 / s2));
+  return p.select(is_outer, p.unary(Unary::sign, x), p.mul(x, p.like(x, s2)));
 }
 Values quadratic(Primitives& p, Args in, const Attrs& a) {
-  Value x = in[0];
+  const Value x = widen(p, in[0]);
   Value terms = p.add(p.mul(p.like(x, a.real("a")), p.mul(x, x)), p.mul(p.like(x, a.real("b")), x));
-  return {p.add(terms, p.like(x, a.real("c")))};
+  return {convert(p, p.add(terms, p.like(x, a.real("c"))), p.dtype(in[0]))};
 }
 Values div_sqrt_dim(Primitives& p, Args in, const Attrs&) {
   if (p.shape(in[0]).empty()) fail("_contrib_div_sqrt_dim needs an array of at least one axis");
@@ -244,13 +249,13 @@ std::vector<OpDef> make() {
       define("negative", {}, "-x", unary<Unary::neg>),
       define("erf", {"_npx_erf"}, "The error function.", unary<Unary::erf>),
       define("sigmoid", {}, "1 / (1 + exp(-x))", sigmoid_of, {}, head_times<sigmoid_slope>),
-      define("softsign", {}, "x / (1 + |x|)", softsign, {}, head_times<softsign_slope>),
-      define("relu", {}, "max(x, 0)", relu, {}, head_where<is_positive>),
+      define("softsign", {}, "x / (1 + |x|)", softsign_of, {}, head_times<softsign_slope>),
+      define("relu", {}, "max(x, 0)", relu, {}, relu_gradient),
       define("logical_not", {}, "1 where x is 0, else 0.", unary<Unary::logical_not>),
       define("hard_sigmoid", {}, "max(0, min(1, alpha * x + beta))", hard_sigmoid,
              {real_attr("alpha", 0.2f), real_attr("beta", 0.5)}, hard_sigmoid_gradient),
       define("clip", {"_npi_clip"}, "Clips x to [a_min, a_max].", clip,
-             {required("a_min", AttrKind::real), required("a_max", AttrKind::real)}, head_where<is_within>),
+             {required("a_min", AttrKind::real), required("a_max", AttrKind::real)}, clip_gradient),
       define("smooth_l1", {"_npx_smooth_l1"}, "Quadratic near zero, linear beyond.", smooth_l1,
              {real_attr("scalar", 1), bool_attr("is_int", true)}, head_times<smooth_l1_slope>),
       define("_contrib_quadratic", {}, "a x^2 + b x + c", quadratic,

@@ -162,6 +162,8 @@ Values scatter_set_nd(Primitives& p, Args in, const Attrs& a) {
     fail("the shape {} is not that of lhs, {}", a.tuple("shape").str(), p.shape(in[0]).str());
   return {set_nd(p, in[0], in[1], in[2])};
 }
+/// Of functions of indices alone, which are computed in integers.
+Values zero_gradient(Primitives&, const ir::GradientArgs& args) { return Values(args.in.size()); }
 Values ravel(Primitives& p, Args in, const Attrs& a) {
   const Shape &extents = a.tuple("shape"), &shape = p.shape(in[0]);
   if (shape.rank() != 2 || shape[0] != extents.rank())
@@ -248,13 +250,15 @@ std::span<const OpDef> index_ops() {
        .summary = "The linear index of index vectors, given by column, into an array of a shape.",
        .inputs = {"data"},
        .attrs = {required("shape", AttrKind::tuple)},
-       .compose = ravel},
+       .compose = ravel,
+       .gradient = zero_gradient},
       {.name = "_unravel_index",
        .aliases = {"unravel_index"},
        .summary = "The index vectors, by column, of linear indices into an array of a shape.",
        .inputs = {"data"},
        .attrs = {required("shape", AttrKind::tuple)},
-       .compose = unravel},
+       .compose = unravel,
+       .gradient = zero_gradient},
       {.name = "_contrib_index_copy",
        .summary = "A copy with some rows replaced.",
        .inputs = {"old_tensor", "index_vector", "new_tensor"},

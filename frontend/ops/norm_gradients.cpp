@@ -86,7 +86,10 @@ Values batch_norm_gradient(Primitives& p, const GradientArgs& args) {
 
 Values batch_norm_relu_gradient(Primitives& p, const GradientArgs& args) {
   Value g = args.heads[0];
-  if (g.valid()) g = p.select(is_positive(p, {}, args.out[0], args.attrs), g, p.like(g, 0));
+  if (g.valid()) {
+    const Value y = convert(p, args.out[0], p.dtype(g));
+    g = p.select(p.compare(Compare::gt, y, p.like(y, 0)), g, y);  // as relu_gradient()
+  }
   return batch_norm_gradients(p, args, g);
 }
 

@@ -6,8 +6,9 @@ Value head_of(Primitives& p, const GradientArgs& args, std::size_t i, Value x) {
   return args.heads[i].valid() ? convert(p, args.heads[i], p.dtype(x)) : Value();
 }
 
-Value is_positive(Primitives& p, Value, Value y, const Attrs&) {
-  return p.compare(Compare::gt, y, p.like(y, 0));
+Values relu_gradient(Primitives& p, const GradientArgs& args) {
+  const Value y = args.out[0];
+  return {p.select(p.compare(Compare::gt, y, p.like(y, 0)), args.heads[0], y)};
 }
 
 Value sigmoid_slope(Primitives& p, Value, Value y, const Attrs&) { return p.mul(y, p.sub(p.like(y, 1), y)); }

@@ -21,19 +21,9 @@ Values head_times(Primitives& p, const GradientArgs& args) {
   return {convert(p, dx, p.dtype(args.in[0]))};
 }
 
-/// Where the slope is 1 (a bool array); it is 0 elsewhere.
-using Passes = Value (*)(Primitives& p, Value x, Value y, const Attrs& a);
-/// The gradient of a function of one array whose slope is 0 or 1: the head itself where it passes, whatever
-/// it is elsewhere.
-template <Passes passes>
-Values head_where(Primitives& p, const GradientArgs& args) {
-  const Value head = args.heads[0];
-  return {p.select(passes(p, args.in[0], args.out[0], args.attrs), head, p.like(head, 0))};
-}
-
-/// y > 0 of y = relu(x): where relu passes its head. At 0 the gradient of relu is 0. The result, unlike x, is
-/// in memory for whatever reads it next.
-Value is_positive(Primitives& p, Value x, Value y, const Attrs& a);
+/// The head where y = relu(x) is above 0, whatever it is elsewhere; else y: 0, at x = 0 too, or NaN. The
+/// result, unlike x, is in memory for whatever reads it next.
+Values relu_gradient(Primitives& p, const GradientArgs& args);
 /// y (1 - y), the slope of y = sigmoid(x).
 Value sigmoid_slope(Primitives& p, Value x, Value y, const Attrs& a);
 /// 1 / (1 + |x|)^2, the slope of softsign.
