@@ -13,6 +13,7 @@
 #include <kiln/autograd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ostream>
 #include <utility>
 
@@ -75,6 +76,12 @@ void publish(ParameterState& p, Tensor data) {
   const std::string unregistered = detail::unregistered_block();
   fail("{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
        unregistered.empty() ? "call initialize() on the network first" : unregistered);
+}
+
+void check_multipliers(const std::string& name, double lr_mult, double wd_mult) {
+  if (!std::isfinite(lr_mult)) fail("Parameter '{}': lr_mult is {}; it is a finite number", name, lr_mult);
+  if (!(wd_mult >= 0 && std::isfinite(wd_mult)))
+    fail("Parameter '{}': wd_mult is {}; it is a finite number, 0 or more", name, wd_mult);
 }
 
 const HiddenAttrs& fix_variable_attrs(ParameterState& p) {
@@ -198,6 +205,7 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Paramete
           "Parameter '{}' has a negative extent in its shape {}; 0 is an extent that the first call "
           "determines",
           name, shape.str());
+  check_multipliers(name, options.lr_mult, options.wd_mult);
   state_->name = name;
   state_->shape = shape;
   state_->options = options;
@@ -206,8 +214,12 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Paramete
 
 Parameter& Parameter::operator=(const Parameter& o) { return *this = Parameter(o); }
 Parameter& Parameter::operator=(Parameter&& o) {
-  // While recording, handles are local variables of hybrid_forward.
-  if (state_ && state_ != o.state_ && !Trace::current()) state_->revision->changed();
+  // While recording, handles are local variables of hybrid_forward. One that is undecided is in no recording.
+  if (state_ && !Trace::current()) {
+    const ParameterState& own = ParameterAccess::own_state(*this);
+    const bool other = !o.state_ || &own != &ParameterAccess::own_state(o);
+    if (other && own.stands != ParameterState::Stands::undecided) state_->revision->changed();
+  }
   state_ = std::move(o.state_);
   return *this;
 }
@@ -240,14 +252,29 @@ void Parameter::set_grad_req(GradReq req) {
   if (std::exchange(state_->options.grad_req, now) != now && is_initialized()) attach(*state_);
 }
 double Parameter::lr_mult() const { return state_->options.lr_mult; }
-void Parameter::set_lr_mult(double v) { state_->options.lr_mult = v; }
+void Parameter::set_lr_mult(double v, std::source_location where) {
+  at_line(where, [&] { check_multipliers(name(), v, wd_mult()); });
+  state_->options.lr_mult = v;
+}
 double Parameter::wd_mult() const { return state_->options.wd_mult; }
-void Parameter::set_wd_mult(double v) { state_->options.wd_mult = v; }
+void Parameter::set_wd_mult(double v, std::source_location where) {
+  at_line(where, [&] { check_multipliers(name(), lr_mult(), v); });
+  state_->options.wd_mult = v;
+}
 const Initializer& Parameter::init() const { return state_->options.init; }
 void Parameter::set_init(const Initializer& v) { state_->options.init = v; }
 
-void Parameter::initialize(const Initializer& init, const Initializer& default_init, bool force_reinit) {
+void Parameter::initialize(const Initializer& init, const Initializer& default_init, bool force_reinit,
+                           std::source_location where) {
+  at_line(where, [&] { give_values(init, default_init, force_reinit); });
+}
+
+void Parameter::give_values(const Initializer& init, const Initializer& default_init, bool force_reinit) {
   ParameterState& s = *state_;
+  if (s.constant && !(force_reinit && init.defined())) {
+    if (force_reinit) set_data(*s.constant, {});
+    return;
+  }
   if (s.ready && !force_reinit) {
     warn_once(
         "initialize " + s.name,
@@ -271,7 +298,7 @@ void Parameter::initialize(const Initializer& init, const Initializer& default_i
   Tensor values = initial_values(s, chosen);
   if (!s.ready) return publish(s, std::move(values));
   lock.unlock();
-  set_data(values);  // into the same array, so that compiled code reads the new values
+  set_data(values, {});  // into the same array, so that compiled code reads the new values
 }
 
 bool Parameter::is_initialized() const { return state_->ready.load(std::memory_order_acquire); }
@@ -344,7 +371,11 @@ Device Parameter::device() const {
   return state_->device.value_or(DeviceScope::current());
 }
 
-void Parameter::to(Device device) {
+void Parameter::to(Device device, std::source_location where) {
+  at_line(where, [&] { move(device); });
+}
+
+void Parameter::move(Device device) {
   ParameterState& s = *state_;
   const DeviceScope exists(device);
   std::lock_guard lock(s.mutex);
@@ -396,7 +427,7 @@ Constant::Constant(const std::string& name, const Tensor& value)
                  .dtype = value.dtype(),
                  .init = Initializer("Constant_" + name, nullptr),
                  .differentiable = false}) {
-  state_->constant = true;
+  state_->constant = value.copy();
   state_->data = value.copy();
   state_->ready = true;
 }
