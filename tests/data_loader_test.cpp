@@ -132,23 +132,24 @@ TEST_CASE("what fails in a sample is thrown where the loop takes its batch", "[d
       }
       FAIL("nothing was thrown");
     } catch (const Error& e) {
-      CHECK(std::string(e.what()) == "DataLoader: sample 13: no such picture");
+      CHECK_THAT(e.what(), Contains("data_loader_test.cpp:") &&
+                               Catch::Matchers::EndsWith(": DataLoader: sample 13: no such picture"));
       CHECK(e.kind() == Error::Kind::user);
       CHECK_THROWS_AS(std::rethrow_if_nested(e), Damage);
     }
     CHECK(taken == 3);
     CHECK(loader.state() == LoaderState{loader.state().seed, 0, 3});
     loader.restore({.epoch = 0, .position = 4});
-    CHECK_THROWS_WITH(loader.begin(), Contains("DataLoader: sample 17"));
+    CHECK_THROWS_WITH(*loader.begin(), Contains("DataLoader: sample 17"));
   }
   const data::Dataset ragged(4, [](std::int64_t i) { return ones({i + 1}); });
-  CHECK_THROWS_WITH(DataLoader(ragged, {.batch_size = 2, .num_workers = 1}).begin(),
+  CHECK_THROWS_WITH(*DataLoader(ragged, {.batch_size = 2, .num_workers = 1}).begin(),
                     Contains("DataLoader: batch 0, of 2 samples beginning with sample 0") && Contains("Pad"));
   CHECK_THROWS_WITH(
-      DataLoader(numbers(3), {.batch_sampler = data::BatchSampler([](std::uint64_t, std::int64_t) {
-                                return std::vector<data::Indices>{{2, 3}};
-                              })})
-          .begin(),
+      *DataLoader(numbers(3), {.batch_sampler = data::BatchSampler([](std::uint64_t, std::int64_t) {
+                                 return std::vector<data::Indices>{{2, 3}};
+                               })})
+           .begin(),
       Contains("DataLoader: sample 3: there is no sample 3"));
 }
 

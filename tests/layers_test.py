@@ -32,7 +32,7 @@ MAY_INCLUDE = {
     "frontend/formats": ["frontend/eager", "frontend/tensor", "runtime"],
     "frontend/data": ["frontend/eager", "frontend/formats", "frontend/tensor", "frontend/trace", "runtime"],
     "frontend/symbol": [
-        "frontend/formats", "frontend/symbol/json", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+        "frontend/eager", "frontend/formats", "frontend/symbol/json", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/symbol/json": ["frontend/formats", "ir"],
     "frontend/gluon/parameter": [
         "frontend/autograd", "frontend/eager", "frontend/gluon/block", "frontend/symbol", "frontend/tensor", "frontend/trace",
@@ -48,7 +48,7 @@ MAY_INCLUDE = {
     "frontend/gluon/rnn": [
         "frontend/api", "frontend/eager", "frontend/gluon/block", "frontend/symbol", "frontend/tensor", "frontend/trace",
         "ir", "runtime"],
-    "frontend/gluon/loss": ["frontend/api", "frontend/tensor", "ir", "runtime"],
+    "frontend/gluon/loss": ["frontend/api", "frontend/eager", "frontend/tensor", "ir", "runtime"],
     "frontend/gluon/metric": ["frontend/eager", "runtime"],
     "frontend/gluon/trainer": [
         "codegen/driver", "frontend/autograd", "frontend/eager", "frontend/formats", "frontend/gluon/block", "frontend/gluon/hybridize",
@@ -59,7 +59,8 @@ MAY_INCLUDE = {
     "frontend/gluon/progress": ["frontend/eager", "frontend/formats", "runtime"],
     "frontend/gluon/model_zoo": ["frontend/tensor", "runtime"],
     "frontend/model": [
-        "codegen/driver", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+        "codegen/driver", "frontend/eager", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir",
+        "runtime"],
     # Programs that use the library as users do, and the internal interfaces that the command uses.
     "tools/kiln": ["codegen/driver", "frontend/tensor"],
     "tools/precompile": [],

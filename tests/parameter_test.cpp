@@ -1,5 +1,6 @@
 // Parameters and dictionaries of them. What MXNet prints is in golden/transcripts/params_and_names.txt.
 #include <kiln/kiln.h>
+#include <kiln/log.h>
 
 #include <catch2/catch.hpp>
 
@@ -115,6 +116,53 @@ TEST_CASE("constants keep their value") {
   dict.get_constant("one", ones({1}));
   CHECK_NOTHROW(dict.get_constant("one", ones({1})));
   CHECK_THROWS_AS(dict.get_constant("one", zeros({1})), Error);
+}
+
+TEST_CASE("initialize() of a network with a constant") {
+  struct Scaled : HybridBlock {
+    Parameter w = params().get("w", {2});
+    Constant c = params().get_constant("c", Tensor({1, 2}));
+    Tensor hybrid_forward(F&, const Tensor& x) override { return x * w * c; }
+  };
+  using Floats = std::vector<float>;
+  for (const bool compiled : {false, true}) {
+    Scaled net;
+    if (compiled) net.hybridize();
+    net.initialize(init::One());
+    CHECK(net(ones({2})).to_vector<float>() == Floats{1, 2});
+    net.initialize(init::Constant(3), {.force_reinit = true});
+    CHECK(net(ones({2})).to_vector<float>() == Floats{3, 6});
+
+    // As in MXNet its value comes back, unless the initializer is given to the constant itself.
+    net.c.set_data(Tensor({7, 8}));
+    CHECK(net(ones({2})).to_vector<float>() == Floats{21, 24});
+    net.initialize(init::One());
+    CHECK(net(ones({2})).to_vector<float>() == Floats{21, 24});
+    net.initialize(init::Zero(), {.force_reinit = true});
+    CHECK(net.c.data().to_vector<float>() == Floats{1, 2});
+    net.initialize(init::Mixed({".*"}, {"ones"}), {.force_reinit = true});
+    CHECK(net(ones({2})).to_vector<float>() == Floats{1, 2});
+    net.c.initialize(init::Constant(5), {}, /*force_reinit=*/true);
+    CHECK(net(ones({2})).to_vector<float>() == Floats{5, 5});
+    net.c.initialize({}, {}, /*force_reinit=*/true);
+    CHECK(net(ones({2})).to_vector<float>() == Floats{1, 2});
+    net.cast(DType::f64);
+    net.initialize(init::One(), {.force_reinit = true});
+    CHECK(net.c.data().dtype() == DType::f64);
+    CHECK(net.c.data().to_vector<float>() == Floats{1, 2});
+  }
+}
+
+TEST_CASE("the first initialize() of a constant warns of nothing") {
+  const std::string name = "constant_without_warning";
+  ParameterDict dict(name + "_");
+  dict.get_constant("c", ones({1}));
+  std::string log;
+  set_log_sink([&](LogLevel, std::string_view line) { log += line; });
+  dict.initialize();
+  dict.initialize();
+  set_log_sink({});
+  CHECK(log.find(name) == std::string::npos);
 }
 
 TEST_CASE("a dictionary goes to a file and back") {

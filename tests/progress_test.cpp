@@ -208,6 +208,28 @@ TEST_CASE("the log as JSON lines", "[progress]") {
   CHECK(nlohmann::json::parse(lines[2]).at("epoch") == 1);
 }
 
+TEST_CASE("a step does not make the batches of a program's own sampler", "[progress]") {
+  const TemporaryFolder folder;
+  const Shown shown(folder.path);
+  int made = 0;
+  const data::BatchSampler sampler([&made](std::uint64_t, std::int64_t epoch) {
+    ++made;
+    return std::vector<data::Indices>(static_cast<std::size_t>(epoch + 10), data::Indices{0});
+  });
+  data::DataLoader batches(data::ArrayDataset(ones({1})), {.batch_sampler = sampler, .seed = 1});
+  Progress progress(batches, {.epochs = 3, .interval = 1, .descriptor = shown.descriptor});
+  train(progress, batches, 3);
+  CHECK(made <= 6);  // each epoch's, and not for each of its steps
+  CHECK(shown.lines().size() == 10 + 11 + 12 + 3);
+
+  // The number is that of the epoch: also of another one, after restore().
+  CHECK(batches.size() == 13);
+  batches.restore({.seed = 1, .epoch = 7});
+  CHECK(batches.size() == 17);
+  batches.restore({.seed = 2, .epoch = 7});
+  CHECK(batches.size() == 17);
+}
+
 TEST_CASE("files that are no logs stay as they are", "[progress]") {
   const TemporaryFolder folder;
   const Shown shown(folder.path);

@@ -29,6 +29,20 @@ struct LoaderShared {
   bool fresh = true;
   /// The last loop's number: only this one moves `state`.
   std::uint64_t loops = 0;
+
+  /// The number of batches of an epoch, which a program's own sampler tells only by making them.
+  struct Count {
+    std::uint64_t seed;
+    std::int64_t epoch;
+    std::int64_t batches;
+  };
+  std::optional<Count> count = {};
+
+  std::int64_t counted() {
+    if (!count || count->seed != state.seed || count->epoch != state.epoch)
+      count = {state.seed, state.epoch, sampler.size(state.seed, state.epoch)};
+    return count->batches;
+  }
 };
 
 }  // namespace detail
@@ -52,15 +66,17 @@ class SampleScope {
 struct Epoch {
   std::uint64_t seed;
   std::uint64_t number;
-  Device device;  ///< DeviceScope's, of the loop's thread
+  Device device;               ///< DeviceScope's, of the loop's thread
+  std::source_location where;  ///< the loop
 
   SampleScope scope(Purpose purpose, std::int64_t index) const {
     return {device, key_of(purpose, {seed, number, static_cast<std::uint64_t>(index)})};
   }
 };
 
-/// Throws an Error of this text with the exception that is being handled nested in it.
-[[noreturn]] void rethrow_as(const std::string& what) {
+/// Throws an Error of this text, with the loop's line and the exception that is being handled nested in it.
+[[noreturn]] void rethrow_as(const Epoch& epoch, const std::string& of) {
+  const std::string what = line_prefix(epoch.where) + of;
   Error error(what);
   try {
     throw;
@@ -78,7 +94,7 @@ Sample make_sample(const LoaderShared& loader, const Epoch& epoch, std::int64_t 
   try {
     return loader.dataset.at(index, {});
   } catch (...) {
-    rethrow_as(fmt::format("DataLoader: sample {}", index));
+    rethrow_as(epoch, fmt::format("DataLoader: sample {}", index));
   }
 }
 
@@ -90,8 +106,8 @@ Batch make_batch(const LoaderShared& loader, const Epoch& epoch, std::int64_t nu
   try {
     return loader.batchify(samples);
   } catch (...) {
-    rethrow_as(fmt::format("DataLoader: batch {}, of {} samples beginning with sample {}", number,
-                           indices.size(), indices.empty() ? 0 : indices[0]));
+    rethrow_as(epoch, fmt::format("DataLoader: batch {}, of {} samples beginning with sample {}", number,
+                                  indices.size(), indices.empty() ? 0 : indices[0]));
   }
 }
 
@@ -113,39 +129,60 @@ BatchSampler sampler_of(const Dataset& dataset, const DataLoaderOptions& o) {
 
 }  // namespace
 
-/// One loop.
+/// One loop. It stands at a batch, or behind one that failed, or at the end. Behind a batch that failed, what
+/// needs a batch takes the next one: a loop that catches the error goes on with it, whatever it calls first.
 class detail::LoaderEpoch {
  public:
-  explicit LoaderEpoch(std::shared_ptr<LoaderShared> loader)
+  LoaderEpoch(std::shared_ptr<LoaderShared> loader, std::source_location where)
       : loader_(std::move(loader)),
         state_(loader_->state),
         loop_(loader_->loops),
-        epoch_{state_.seed, static_cast<std::uint64_t>(state_.epoch), CallContext::current().device},
+        epoch_{state_.seed, static_cast<std::uint64_t>(state_.epoch), CallContext::current().device, where},
         batches_(loader_->sampler.batches(state_.seed, state_.epoch)),
         count_(static_cast<std::int64_t>(batches_.size())),
         prefetcher_(checked_position(), count_, loader_->workers, loader_->ahead, [this](std::int64_t b) {
           return make_batch(*loader_, epoch_, b, batches_[static_cast<std::size_t>(b)]);
-        }) {}
-
-  void take() {
-    batch_.reset();
-    if (next_ == count_) return move({state_.seed, state_.epoch + 1, 0}, true);
-    batch_ = prefetcher_.take();
-    ++next_;
-    move({state_.seed, state_.epoch, next_}, false);
+        }) {
+    loader_->count = {state_.seed, state_.epoch, count_};
+    try {
+      take();
+    } catch (...) {
+      first_error_ = std::current_exception();
+    }
   }
-  const std::optional<Batch>& batch() const { return batch_; }
+
+  /// Takes the next batch, or ends the loop.
+  void take() {
+    if (first_error_) std::rethrow_exception(std::exchange(first_error_, nullptr));
+    batch_.reset();
+    if (prefetcher_.next() == count_) return end();
+    batch_ = prefetcher_.take();
+    move({state_.seed, state_.epoch, prefetcher_.next()}, false);
+  }
+  bool ended() {
+    if (batch_ || first_error_ || prefetcher_.next() != count_) return false;
+    end();  // the last batch may have failed
+    return true;
+  }
+  const Batch& batch() {
+    if (!batch_) take();
+    if (!batch_)
+      fail("{}the loop over the DataLoader has ended, and has no batch: compare its iterator with end()",
+           line_prefix(epoch_.where));
+    return *batch_;
+  }
 
  private:
-  std::int64_t checked_position() {
+  std::int64_t checked_position() const {
     if (state_.position > count_)
       fail(
           "the restored position is {}, and epoch {} of the DataLoader has {} batches: it is of another "
           "dataset "
           "or batch size",
           state_.position, state_.epoch, count_);
-    return next_ = state_.position;
+    return state_.position;
   }
+  void end() const { move({state_.seed, state_.epoch + 1, 0}, true); }
   void move(const LoaderState& to, bool fresh) const {
     if (loader_->loops != loop_) return;
     loader_->state = to;
@@ -158,8 +195,9 @@ class detail::LoaderEpoch {
   const Epoch epoch_;
   const std::vector<Indices> batches_;
   const std::int64_t count_;
-  std::int64_t next_ = 0;
   std::optional<Batch> batch_;
+  /// What failed in the making of the first batch, until the program has seen it.
+  std::exception_ptr first_error_;
   Prefetcher prefetcher_;
 };
 
@@ -179,22 +217,22 @@ DataLoader::DataLoader(const Dataset& dataset, const DataLoaderOptions& o, Where
         return shared;
       })) {}
 
-std::int64_t DataLoader::size() const {
-  return shared_->sampler.size(shared_->state.seed, shared_->state.epoch);
+std::int64_t DataLoader::size(Where where) const {
+  return at_line(where, [&] { return shared_->counted(); });
 }
 
-DataLoader::Iterator DataLoader::begin() const {
-  if (Trace::current())
-    fail(
-        "a DataLoader has batches of values, and a network is being traced: loop over it outside of "
-        "hybrid_forward");
-  LoaderShared& loader = *shared_;
-  if (!loader.fresh) loader.state = {loader.state.seed, loader.state.epoch + 1, 0};
-  loader.fresh = false;
-  ++loader.loops;
-  Iterator out(std::make_shared<detail::LoaderEpoch>(shared_));
-  ++out;
-  return out;
+DataLoader::Iterator DataLoader::begin(Where where) const {
+  return at_line(where, [&] {
+    if (Trace::current())
+      fail(
+          "a DataLoader has batches of values, and a network is being traced: loop over it outside of "
+          "hybrid_forward");
+    LoaderShared& loader = *shared_;
+    if (!loader.fresh) loader.state = {loader.state.seed, loader.state.epoch + 1, 0};
+    loader.fresh = false;
+    ++loader.loops;
+    return Iterator(std::make_shared<detail::LoaderEpoch>(shared_, where));
+  });
 }
 
 LoaderState DataLoader::state() const { return shared_->state; }
@@ -208,13 +246,13 @@ void DataLoader::restore(const LoaderState& state, Where where) {
   ++shared_->loops;  // a loop that goes on no longer moves it
 }
 
-const Batch& DataLoader::Iterator::operator*() const { return *epoch_->batch(); }
+const Batch& DataLoader::Iterator::operator*() const { return epoch_->batch(); }
 
 DataLoader::Iterator& DataLoader::Iterator::operator++() {
   epoch_->take();
   return *this;
 }
 
-bool DataLoader::Iterator::done() const { return !epoch_->batch(); }
+bool DataLoader::Iterator::done() const { return epoch_->ended(); }
 
 }  // namespace kiln::data

@@ -20,7 +20,10 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// The next batch; throws what make() threw for it. There must be one.
+  /// The number of the batch that take() returns; `end` behind the last one.
+  std::int64_t next() const { return next_; }
+  /// Batch next(); throws what make() threw for it. Either way the next call takes the batch behind it. There
+  /// must be one.
   Batch take();
 
  private:

@@ -1,4 +1,5 @@
 // Reading and writing files of arrays in all formats.
+#include "frontend/eager/invoke.h"
 #include "frontend/eager/numpy_scope.h"
 #include "frontend/formats/array_formats.h"
 #include "frontend/formats/file_io.h"
@@ -81,9 +82,11 @@ std::vector<NamedArray> parse_arrays(std::span<const std::byte> bytes, const std
   return read_arrays(ByteReader(bytes, name));
 }
 
-std::vector<NamedArray> load_arrays(const std::string& path) {
-  const InputFile file(path, "file of arrays");
-  return file.size() ? read_arrays(ByteReader(file)) : parse_arrays(file.read_all(), path);
+std::vector<NamedArray> load_arrays(const std::string& path, std::source_location where) {
+  return at_line(where, [&] {
+    const InputFile file(path, "file of arrays");
+    return file.size() ? read_arrays(ByteReader(file)) : parse_arrays(file.read_all(), path);
+  });
 }
 
 std::string format_arrays(std::span<const NamedArray> given, const SaveOptions& options) {
@@ -109,16 +112,19 @@ std::string format_arrays(std::span<const NamedArray> given, const SaveOptions& 
   return format_params(arrays, options.numpy_mode.value_or(NumpyScope::program()));
 }
 
-void save_arrays(const std::string& path, std::span<const NamedArray> arrays, const SaveOptions& options) {
-  SaveOptions with_format = options;
-  if (!options.format) with_format.format = array_format_of(path);
-  std::string content;
-  try {
-    content = format_arrays(arrays, with_format);
-  } catch (const Error& e) {
-    throw Error(fmt::format("{}: {}", path, e.what()), e.kind());
-  }
-  write_file(path, content, "file of arrays");
+void save_arrays(const std::string& path, std::span<const NamedArray> arrays, const SaveOptions& options,
+                 std::source_location where) {
+  at_line(where, [&] {
+    SaveOptions with_format = options;
+    if (!options.format) with_format.format = array_format_of(path);
+    std::string content;
+    try {
+      content = format_arrays(arrays, with_format);
+    } catch (const Error& e) {
+      throw Error(fmt::format("{}: {}", path, e.what()), e.kind());
+    }
+    write_file(path, content, "file of arrays");
+  });
 }
 
 const Tensor* find_array(std::span<const NamedArray> arrays, std::string_view name) {

@@ -1,3 +1,4 @@
+#include "frontend/eager/invoke.h"
 #include "frontend/model/model_state.h"
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
@@ -59,15 +60,18 @@ std::shared_ptr<Model::State> open_symbol(const Symbol& symbol, const std::strin
 
 }  // namespace
 
-Model Model::load(const std::string& symbol_path, const std::optional<std::string>& params_path) {
-  const std::shared_ptr<State> state = open_symbol(Symbol::load(symbol_path), symbol_path);
-  if (params_path && !params_path->empty()) {
-    state->params_file = *params_path;
-    state->add_params(load_arrays(*params_path));
-    // Nobody else has these arrays yet, and a compiled model reads most of them in packed form only.
-    for (const auto& [name, values] : state->values) detail::TensorAccess::array(values)->allow_release();
-  }
-  return Model(state);
+Model Model::load(const std::string& symbol_path, const std::optional<std::string>& params_path,
+                  std::source_location where) {
+  return at_line(where, [&] {
+    const std::shared_ptr<State> state = open_symbol(Symbol::load(symbol_path, {}), symbol_path);
+    if (params_path && !params_path->empty()) {
+      state->params_file = *params_path;
+      state->add_params(load_arrays(*params_path, {}));
+      // Nobody else has these arrays yet, and a compiled model reads most of them in packed form only.
+      for (const auto& [name, values] : state->values) detail::TensorAccess::array(values)->allow_release();
+    }
+    return Model(state);
+  });
 }
 
 Model Model::from_symbol(const Symbol& symbol, const std::vector<NamedArray>& params) {

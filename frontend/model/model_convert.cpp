@@ -1,3 +1,4 @@
+#include "frontend/eager/invoke.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/symbol/symbol_infer.h"
@@ -37,19 +38,21 @@ std::vector<NamedArray> exported(std::vector<NamedArray> arrays, const std::vect
 }  // namespace
 
 void convert_model(const std::string& symbol_path, const std::string& prefix,
-                   const std::optional<std::string>& params_path, int epoch) {
+                   const std::optional<std::string>& params_path, int epoch, std::source_location where) try {
   if (epoch < 0) fail("the epoch must be 0 or more, not {}", epoch);
   const std::vector<std::byte> bytes = read_file(symbol_path, "symbol file");
   const SymbolGraph graph =
       parse_symbol_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, symbol_path);
   std::vector<NamedArray> arrays;
   if (params_path)
-    arrays =
-        exported(load_arrays(*params_path), ir::topological_order(graph.heads), symbol_path, *params_path);
+    arrays = exported(load_arrays(*params_path, {}), ir::topological_order(graph.heads), symbol_path,
+                      *params_path);
   write_file(prefix + "-symbol.json", format_symbol_file(to_file_graph(graph)), "symbol file");
   if (params_path)
     save_arrays(fmt::format("{}-{:04}.params", prefix, epoch), arrays,
-                {.numpy_mode = in_numpy_mode(ir::topological_order(graph.heads))});
+                {.numpy_mode = in_numpy_mode(ir::topological_order(graph.heads))}, {});
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 }  // namespace kiln

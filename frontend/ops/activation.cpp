@@ -98,6 +98,7 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   }
   return {where_positive(p, x, x, p.mul(x, slope)), slope};
 }
+
 /// alpha exp(x) where x is at most 0; there exp cannot overflow, and elsewhere it is not computed.
 Value slope_below(Primitives& p, Value x, double alpha) {
   return p.mul(p.unary(Unary::exp, p.binary(Binary::min, x, p.like(x, 0))), p.like(x, alpha));

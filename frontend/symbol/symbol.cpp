@@ -1,3 +1,4 @@
+#include "frontend/eager/invoke.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
@@ -91,9 +92,11 @@ Symbol Symbol::load_json(std::string_view json, const std::string& file) {
   return SymbolAccess::make(std::move(graph.heads));
 }
 
-Symbol Symbol::load(const std::string& path) {
-  const std::vector<std::byte> bytes = read_file(path, "symbol file");
-  return load_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+Symbol Symbol::load(const std::string& path, std::source_location where) {
+  return at_line(where, [&] {
+    const std::vector<std::byte> bytes = read_file(path, "symbol file");
+    return load_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+  });
 }
 
 std::string Symbol::tojson(bool remove_amp_cast) const {
@@ -102,8 +105,8 @@ std::string Symbol::tojson(bool remove_amp_cast) const {
   return format_symbol_file(to_file_graph(graph));
 }
 
-void Symbol::save(const std::string& path, bool remove_amp_cast) const {
-  write_file(path, tojson(remove_amp_cast), "symbol file");
+void Symbol::save(const std::string& path, bool remove_amp_cast, std::source_location where) const {
+  at_line(where, [&] { write_file(path, tojson(remove_amp_cast), "symbol file"); });
 }
 
 std::string Symbol::name() const {
@@ -228,7 +231,7 @@ Symbol group(const std::vector<Symbol>& symbols) {
   return SymbolAccess::make(std::move(outputs));
 }
 
-Symbol load(const std::string& path) { return Symbol::load(path); }
+Symbol load(const std::string& path, std::source_location where) { return Symbol::load(path, where); }
 Symbol load_json(std::string_view json) { return Symbol::load_json(json); }
 
 }  // namespace sym

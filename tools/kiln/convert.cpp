@@ -27,7 +27,7 @@ void add_convert(CLI::App& app, Action& action) {
   c->callback([a, &action] {
     action = [a] {
       convert_model(a->symbol, a->prefix, a->params.empty() ? std::nullopt : std::optional(a->params),
-                    a->epoch);
+                    a->epoch, {});
       return ok;
     };
   });

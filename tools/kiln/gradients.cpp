@@ -61,7 +61,7 @@ SymbolBlock make_network(const Model& model, const std::map<std::string, Tensor>
     const Tensor& value = values.at(p.name());
     p.cast(value.dtype());
     if (!is_floating(value.dtype())) p.set_grad_req(GradReq::null);
-    p.initialize(init::Zero());
+    p.initialize(init::Zero(), {}, false, {});
     p.set_data(value);
   }
   return net;
@@ -81,7 +81,7 @@ HeadGradients read_head_gradients(const std::string& path, const Model& model) {
   const std::vector<std::string> variables = model.symbol().list_inputs();
   const std::size_t outputs = model.output_names().size();
   HeadGradients heads;
-  for (const NamedArray& a : load_arrays(path)) {
+  for (const NamedArray& a : load_arrays(path, {})) {
     if (a.name.starts_with(head_prefix)) {
       heads[output_number(path, a.name, outputs)] = a.array;
       continue;

@@ -54,7 +54,7 @@ void ModelArguments::add_inputs(CLI::App& command) {
 }
 
 Model ModelArguments::load() const {
-  return Model::load(symbol, params.empty() ? std::nullopt : std::optional(params));
+  return Model::load(symbol, params.empty() ? std::nullopt : std::optional(params), {});
 }
 
 Fed ModelArguments::load_fed() const {
@@ -81,7 +81,7 @@ Fed ModelArguments::load_fed() const {
 }
 
 std::map<std::string, Tensor> read_inputs(const std::string& path, const Model& model) {
-  const std::vector<NamedArray> arrays = load_arrays(path);
+  const std::vector<NamedArray> arrays = load_arrays(path, {});
   std::map<std::string, Tensor> inputs;
   for (const NamedArray& a : arrays)
     if (a.name.starts_with("in:")) inputs.insert_or_assign(a.name.substr(3), a.array);

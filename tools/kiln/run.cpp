@@ -44,8 +44,8 @@ int run(const Arguments& a) {
     for (std::size_t i = 0; i < outputs.size(); ++i)
       add(fmt::format("out:{}", i), outputs[i], i < names.size() ? names[i] : "");
   }
-  if (!a.output.empty()) save_arrays(a.output, list);
-  if (!a.expect.empty() && !compare_arrays(list, load_arrays(a.expect), a.expect, a.tolerance))
+  if (!a.output.empty()) save_arrays(a.output, list, {}, {});
+  if (!a.expect.empty() && !compare_arrays(list, load_arrays(a.expect, {}), a.expect, a.tolerance))
     return bad_input;
   return ok;
 }
@@ -76,9 +76,8 @@ void add_run(CLI::App& app, Action& action) {
   add_precision(*c, a->precision);
   c->add_flag("--train", a->train, "As in training: BatchNorm uses the batch, Dropout drops");
   c->add_flag("--gradients", a->gradients, "Instead: grad:NAME, from head_grad:I of --input or ones");
-  c->callback([a, &action] {
-    action = [a] { return with_precision(a->precision, [&] { return run(*a); }); };
-  });
+  c->callback(
+      [a, &action] { action = [a] { return with_precision(a->precision, [&] { return run(*a); }); }; });
 }
 
 }  // namespace kiln::tool

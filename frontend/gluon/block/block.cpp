@@ -70,21 +70,34 @@ void BlockState::make_name(std::string_view kind) {
   named_at = ++names;
   if (!given_prefix) this->kind = kind;
   named_in = scope.get();
+  own_prefix = prefix;
   std::string params_prefix = prefix;
   if (scope) {
     params_prefix = scope->params.prefix() + prefix;
     prefix = scope->prefix + prefix;
   }
-  params =
-      shared_params ? ParameterDict(shared_params->prefix(), *shared_params) : ParameterDict(params_prefix);
+  if (shared_params)
+    params = ParameterDict(shared_params->prefix(), *shared_params);
+  else
+    params = scope ? detail::scoped_parameters(params_prefix, scope->params) : ParameterDict(params_prefix);
   named.store(true, std::memory_order_release);
 }
 
-void BlockState::rename(const std::string& from, const std::string& to) {
-  if (!prefix.starts_with(from)) return;
-  prefix = to + prefix.substr(from.size());
-  detail::rename_parameters(params, from, to);
-  for (const auto& [key, child] : children) BlockAccess::state(*child).rename(from, to);
+void BlockState::rename(const std::string& to) {
+  const auto renamed = [&](const std::string& whole) {
+    return Prefixes{whole, whole.substr(0, whole.size() - own_prefix.size()) + to};
+  };
+  const Prefixes blocks = renamed(prefix), parameters = renamed(shared_params ? prefix : params.prefix());
+  own_prefix = to;
+  rename(blocks, &parameters);
+}
+
+void BlockState::rename(const Prefixes& of_blocks, const Prefixes* of_parameters) {
+  if (!prefix.starts_with(of_blocks.from)) return;
+  prefix = of_blocks.to + prefix.substr(of_blocks.from.size());
+  if (shared_params) of_parameters = nullptr;  // their names are those of another block
+  if (of_parameters) detail::rename_parameters(params, of_parameters->from, of_parameters->to);
+  for (const auto& [key, child] : children) BlockAccess::state(*child).rename(of_blocks, of_parameters);
 }
 
 namespace {
@@ -119,10 +132,9 @@ void Block::number_in_order(const std::vector<const Block*>& arguments) {
     std::vector<BlockState*> as_named = wanted;
     std::sort(as_named.begin(), as_named.end(),
               [](const auto* a, const auto* b) { return a->named_at < b->named_at; });
-    std::vector<std::string> prefixes, own;
-    for (const BlockState* b : as_named) prefixes.push_back(b->prefix);
-    for (const BlockState* b : wanted) own.push_back(b->prefix);
-    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i]->rename(own[i], prefixes[i]);
+    std::vector<std::string> prefixes;
+    for (const BlockState* b : as_named) prefixes.push_back(b->own_prefix);
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i]->rename(prefixes[i]);
   }
 }
 
@@ -299,11 +311,13 @@ ParameterDict Block::collect_params(const std::string& select) const {
   return all;
 }
 
-void Block::initialize(const Initializer& init, const InitializeOptions& options) const {
-  collect_params().initialize(init, options);
+void Block::initialize(const Initializer& init, const InitializeOptions& options, Where where) const {
+  at_line(where, [&] { collect_params().initialize(init, options, where); });
 }
 
-void Block::to(Device device) const { collect_params().to(device); }
+void Block::to(Device device, Where where) const {
+  at_line(where, [&] { collect_params().to(device, where); });
+}
 
 void Block::apply(const std::function<void(Block&)>& fn) {
   for (const auto& [key, child] : children()) child->apply(fn);

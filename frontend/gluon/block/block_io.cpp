@@ -1,4 +1,5 @@
 // save_parameters and load_parameters: values by the path of their block in the tree.
+#include "frontend/eager/invoke.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/text.h"
@@ -36,18 +37,22 @@ void Block::save_parameters(const std::string& path, std::source_location where)
   collect_paths(*this, "", params);
   std::vector<NamedArray> arrays;
   for (const auto& p : params) arrays.push_back({p.path, p.parameter.data(where)});
-  save_arrays(path, arrays);
+  save_arrays(path, arrays, {}, where);
 }
 
-void Block::load_parameters(const std::string& path, const LoadOptions& options) const {
-  std::vector<NamedArray> loaded = load_arrays(path);
+namespace {
+
+/// Sets the values of the file at `path`.
+void load(const Block& block, const std::string& path, const LoadOptions& options) {
+  std::vector<NamedArray> loaded = load_arrays(path, {});
   std::vector<PathParameter> params;
-  collect_paths(*this, "", params);
+  collect_paths(block, "", params);
   if (loaded.empty() && params.empty()) return;
   const bool has_paths = std::any_of(loaded.begin(), loaded.end(), [](const NamedArray& a) {
     return a.name.find('.') != std::string::npos;
   });
-  if (!has_paths) return detail::load_by_name(collect_params(), std::move(loaded), path, options, prefix());
+  if (!has_paths)
+    return detail::load_by_name(block.collect_params(), std::move(loaded), path, options, block.prefix());
 
   std::vector<std::string> names;
   for (const NamedArray& a : loaded) names.push_back(a.name);
@@ -83,6 +88,13 @@ void Block::load_parameters(const std::string& path, const LoadOptions& options)
            a.name, detail::brief_list(known));
     }
   }
+}
+
+}  // namespace
+
+void Block::load_parameters(const std::string& path, const LoadOptions& options,
+                            std::source_location where) const {
+  at_line(where, [&] { load(*this, path, options); });
 }
 
 }  // namespace kiln

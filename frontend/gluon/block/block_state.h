@@ -48,8 +48,14 @@ struct BlockState {
   std::uint64_t named_at = 0;            // order of naming
   std::string kind;                      // empty if the program gave the prefix
   const BlockState* named_in = nullptr;  // only compared
-  /// Replaces the prefix `from` of the block, its parameters and its descendants by `to`.
-  void rename(const std::string& from, const std::string& to);
+  std::string own_prefix;                // without the scope's
+  /// The block gets the own prefix `to`, and its parameters and descendants with it.
+  void rename(const std::string& to);
+
+  struct Prefixes {
+    std::string from, to;
+  };
+  void rename(const Prefixes& of_blocks, const Prefixes* of_parameters);
 
   /// Generates the prefix on first use. Any thread.
   void make_name(std::string_view kind);

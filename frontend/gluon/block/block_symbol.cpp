@@ -133,9 +133,9 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
   // In the file, other tensors captured by hybrid_forward are parameters.
   for (const auto& c : latest->captures)
     if (!c.parameter) add(c.name, c.whole());
-  write_file(symbol_path, symbol_text(*latest, sizes), "symbol file");
+  at_line(where, [&] { write_file(symbol_path, symbol_text(*latest, sizes), "symbol file"); });
   save_arrays(fmt::format("{}-{:04}.params", path_prefix, epoch), arrays,
-              {.numpy_mode = in_numpy_mode(ir::topological_order(latest->graph.outputs))});
+              {.numpy_mode = in_numpy_mode(ir::topological_order(latest->graph.outputs))}, where);
 }
 
 }  // namespace kiln

@@ -138,22 +138,24 @@ SymbolBlock::SymbolBlock(const Symbol& outputs, const std::vector<std::string>& 
 }
 
 SymbolBlock SymbolBlock::imports(const std::string& symbol_file, const std::vector<std::string>& input_names,
-                                 const std::string& param_file) {
-  SymbolBlock block(Symbol::load(symbol_file), input_names, nullptr, symbol_file);
+                                 const std::string& param_file, Where where) try {
+  SymbolBlock block(Symbol::load(symbol_file, {}), input_names, nullptr, symbol_file);
   if (param_file.empty()) return block;
   const ParameterDict params = block.params();
   // The values keep the dtype of the params file.
-  for (const NamedArray& a : load_arrays(param_file)) {
+  for (const NamedArray& a : load_arrays(param_file, {})) {
     const bool has_kind = a.name.starts_with("arg:") || a.name.starts_with("aux:");
     const std::string name = has_kind ? a.name.substr(4) : a.name;
     if (params.contains(name) && params[name].dtype() != a.array.dtype()) params[name].cast(a.array.dtype());
   }
   try {
-    params.load(param_file);
+    params.load(param_file, {}, "", {});
   } catch (const Error& e) {
     rethrow_in_file(param_file, e);
   }
   return block;
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 const Symbol& SymbolBlock::symbol() const { return state_->symbol; }

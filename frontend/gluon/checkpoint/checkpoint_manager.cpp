@@ -208,10 +208,10 @@ struct CheckpointManager::Impl {
     std::vector<data::LoaderState> before;
     for (std::size_t i = 0; i < loaders.size(); ++i) {
       before.push_back(loaders[i].state());
-      loaders[i].restore(states[i]);
-      const std::int64_t size = loaders[i].size();
+      loaders[i].restore(states[i], {});
+      const std::int64_t size = loaders[i].size({});
       if (states[i].position <= size) continue;
-      for (std::size_t k = 0; k <= i; ++k) loaders[k].restore(before[k]);
+      for (std::size_t k = 0; k <= i; ++k) loaders[k].restore(before[k], {});
       fail(
           "{}: the place in the epoch is batch {}, and the DataLoader has {}: it is of another dataset or "
           "batch "

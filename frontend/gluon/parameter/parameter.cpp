@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <ostream>
 #include <utility>
 
@@ -76,6 +77,12 @@ void publish(ParameterState& p, Tensor data) {
   const std::string unregistered = detail::unregistered_block();
   fail("{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
        unregistered.empty() ? "call initialize() on the network first" : unregistered);
+}
+
+void check_multipliers(const std::string& name, double lr_mult, double wd_mult) {
+  if (!std::isfinite(lr_mult)) fail("Parameter '{}': lr_mult is {}; it is a finite number", name, lr_mult);
+  if (!(wd_mult >= 0 && std::isfinite(wd_mult)))
+    fail("Parameter '{}': wd_mult is {}; it is a finite number, 0 or more", name, wd_mult);
 }
 
 const HiddenAttrs& fix_variable_attrs(ParameterState& p) {
@@ -199,6 +206,7 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Paramete
           "Parameter '{}' has a negative extent in its shape {}; 0 is an extent that the first call "
           "determines",
           name, shape.str());
+  check_multipliers(name, options.lr_mult, options.wd_mult);
   state_->name = name;
   state_->shape = shape;
   state_->options = options;
@@ -207,8 +215,12 @@ Parameter::Parameter(const std::string& name, const Shape& shape, const Paramete
 
 Parameter& Parameter::operator=(const Parameter& o) { return *this = Parameter(o); }
 Parameter& Parameter::operator=(Parameter&& o) {
-  // While recording, handles are local variables of hybrid_forward.
-  if (state_ && state_ != o.state_ && !Trace::current()) state_->revision->changed();
+  // While recording, handles are local variables of hybrid_forward. One that is undecided is in no recording.
+  if (state_ && !Trace::current()) {
+    const ParameterState& own = ParameterAccess::own_state(*this);
+    const bool other = !o.state_ || &own != &ParameterAccess::own_state(o);
+    if (other && own.stands != ParameterState::Stands::undecided) state_->revision->changed();
+  }
   state_ = std::move(o.state_);
   return *this;
 }
@@ -258,17 +270,32 @@ void Parameter::set_grad_req(GradReq req) {
   if (is_initialized()) attach(*state_);
 }
 double Parameter::lr_mult() const { return read_option(*state_, state_->options.lr_mult); }
-void Parameter::set_lr_mult(double v) { set_number(*state_, state_->options.lr_mult, v); }
+void Parameter::set_lr_mult(double v, std::source_location where) {
+  at_line(where, [&] { check_multipliers(name(), v, wd_mult()); });
+  set_number(*state_, state_->options.lr_mult, v);
+}
 double Parameter::wd_mult() const { return read_option(*state_, state_->options.wd_mult); }
-void Parameter::set_wd_mult(double v) { set_number(*state_, state_->options.wd_mult, v); }
+void Parameter::set_wd_mult(double v, std::source_location where) {
+  at_line(where, [&] { check_multipliers(name(), lr_mult(), v); });
+  set_number(*state_, state_->options.wd_mult, v);
+}
 const Initializer& Parameter::init() const { return read_option(*state_, state_->options.init); }
 void Parameter::set_init(const Initializer& v) {
   state_->options.init = v;
   state_->options_revision->changed();
 }
 
-void Parameter::initialize(const Initializer& init, const Initializer& default_init, bool force_reinit) {
+void Parameter::initialize(const Initializer& init, const Initializer& default_init, bool force_reinit,
+                           std::source_location where) {
+  at_line(where, [&] { give_values(init, default_init, force_reinit); });
+}
+
+void Parameter::give_values(const Initializer& init, const Initializer& default_init, bool force_reinit) {
   ParameterState& s = *state_;
+  if (s.constant && !(force_reinit && init.defined())) {
+    if (force_reinit) set_data(*s.constant, {});
+    return;
+  }
   if (s.ready && !force_reinit) {
     warn_once(
         "initialize " + s.name,
@@ -292,7 +319,7 @@ void Parameter::initialize(const Initializer& init, const Initializer& default_i
   Tensor values = initial_values(s, chosen);
   if (!s.ready) return publish(s, std::move(values));
   lock.unlock();
-  set_data(values);  // into the same array, so that compiled code reads the new values
+  set_data(values, {});  // into the same array, so that compiled code reads the new values
 }
 
 bool Parameter::is_initialized() const { return state_->ready.load(std::memory_order_acquire); }
@@ -366,7 +393,11 @@ Device Parameter::device() const {
   return state_->device.value_or(DeviceScope::current());
 }
 
-void Parameter::to(Device device) {
+void Parameter::to(Device device, std::source_location where) {
+  at_line(where, [&] { move(device); });
+}
+
+void Parameter::move(Device device) {
   ParameterState& s = *state_;
   const DeviceScope exists(device);
   std::lock_guard lock(s.mutex);
@@ -419,7 +450,7 @@ Constant::Constant(const std::string& name, const Tensor& value)
                  .dtype = value.dtype(),
                  .init = Initializer("Constant_" + name, nullptr),
                  .differentiable = false}) {
-  state_->constant = true;
+  state_->constant = value.copy();
   state_->data = value.copy();
   state_->ready = true;
 }

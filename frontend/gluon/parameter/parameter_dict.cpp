@@ -1,3 +1,4 @@
+#include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"
@@ -15,20 +16,31 @@ struct detail::ParameterDictState {
   std::vector<Parameter> items;  // in order of creation
   std::unordered_map<std::string, std::size_t> index;
   std::shared_ptr<ParameterDictState> shared;
+  /// Of a block in the scope of one that shares `shared`: new parameters stand for those in it.
+  bool in_scope = false;
 
-  void add(const Parameter& p) {
-    index.emplace(p.name(), items.size());
+  void add(const std::string& name, const Parameter& p) {
+    index.emplace(name, items.size());
     items.push_back(p);
   }
   const Parameter* find(const std::string& name) {
     if (const auto it = index.find(name); it != index.end()) return &items[it->second];
-    if (shared) {
+    if (shared && !in_scope) {
       if (const auto it = shared->index.find(name); it != shared->index.end()) {
-        add(shared->items[it->second]);
+        add(name, shared->items[it->second]);
         return &items.back();
       }
     }
     return nullptr;
+  }
+  /// A parameter that this dictionary's block has made.
+  void add_new(const std::string& name, const Parameter& p) {
+    if (shared && in_scope) {
+      ParameterState& state = ParameterAccess::own_state(p);
+      state.shared = shared;
+      state.stands = ParameterState::Stands::undecided;
+    }
+    add(name, p);
   }
 };
 
@@ -67,6 +79,13 @@ void check_or_complete(const Parameter& p, const Shape& shape, const ParameterOp
   }
 }
 
+/// The same of constants, whose values must be equal.
+void check_constant(const Parameter& p, const Tensor& value) {
+  if (p.grad_req() != GradReq::null || p.shape() != value.shape() || p.dtype() != value.dtype() ||
+      p.data({}).to_vector<double>() != value.to_vector<double>())
+    fail("Parameter '{}' already exists but it is not a constant of this value.", p.name());
+}
+
 constexpr const char* naming_advice =
     ". Names begin with the prefixes of their blocks: give both networks the same, or use save_parameters() "
     "and "
@@ -81,6 +100,40 @@ ParameterDict::ParameterDict(const std::string& prefix)
 ParameterDict::ParameterDict(const std::string& prefix, const ParameterDict& shared) : ParameterDict(prefix) {
   state_->shared = shared.state_;
 }
+ParameterDict detail::scoped_parameters(const std::string& prefix, const ParameterDict& scope) {
+  ParameterDict made(prefix);
+  ParameterAccess::dict(made).shared = ParameterAccess::dict(scope).shared;
+  ParameterAccess::dict(made).in_scope = true;
+  return made;
+}
+
+const std::shared_ptr<detail::ParameterState>& detail::ParameterHandle::get() const {
+  using Stands = ParameterState::Stands;
+  ParameterState& s = *own_;
+  if (s.stands.load(std::memory_order_acquire) == Stands::undecided) {
+    const std::lock_guard lock(s.mutex);
+    if (s.stands == Stands::undecided) {
+      const auto found = s.shared->index.find(s.name);
+      if (found == s.shared->index.end()) {
+        s.stands = Stands::for_itself;
+      } else {
+        const Parameter& there = s.shared->items[found->second];
+        if (s.constant)
+          check_constant(there, *s.constant);
+        else
+          check_or_complete(there, s.shape, s.options);
+        s.another = there;
+        s.stands.store(Stands::for_another, std::memory_order_release);
+      }
+    }
+  }
+  return s.stands.load(std::memory_order_acquire) == Stands::for_itself ? own_
+                                                                        : ParameterAccess::handle(s.another);
+}
+
+bool detail::ParameterHandle::operator==(const ParameterHandle& o) const {
+  return own_ == o.own_ || (own_ && o.own_ && get() == o.get());
+}
 
 const std::string& ParameterDict::prefix() const { return state_->prefix; }
 
@@ -91,7 +144,7 @@ Parameter ParameterDict::get(std::string_view name, const Shape& shape,
     check_or_complete(*p, shape, options);
     return *p;
   }
-  state_->add(Parameter(full, shape, options));
+  state_->add_new(full, Parameter(full, shape, options));
   return state_->items.back();
 }
 
@@ -99,13 +152,11 @@ Constant ParameterDict::get_constant(std::string_view name, const Tensor& value)
   const std::string full = state_->prefix + std::string(name);
   Constant made(full, value);
   if (const Parameter* p = state_->find(full)) {
-    if (p->grad_req() != GradReq::null || p->shape() != value.shape() || p->dtype() != value.dtype() ||
-        p->data().to_vector<double>() != value.to_vector<double>())
-      fail("Parameter '{}' already exists but it is not a constant of this value.", full);
+    check_constant(*p, value);
     static_cast<Parameter&>(made) = *p;
     return made;
   }
-  state_->add(made);
+  state_->add_new(full, made);
   return made;
 }
 
@@ -135,8 +186,9 @@ void detail::rename_parameters(const ParameterDict& dict, const std::string& fro
   d.prefix = renamed(d.prefix);
   d.index.clear();
   for (std::size_t i = 0; i < d.items.size(); ++i) {
-    ParameterState& p = ParameterAccess::state(d.items[i]);
+    ParameterState& p = ParameterAccess::own_state(d.items[i]);
     p.name = renamed(p.name);
+    if (p.shared && (p.constant || !p.ready)) p.stands = ParameterState::Stands::undecided;
     d.index.emplace(p.name, i);
   }
 }
@@ -144,7 +196,7 @@ void detail::rename_parameters(const ParameterDict& dict, const std::string& fro
 void ParameterDict::add(const Parameter& p) const {
   const auto it = state_->index.find(p.name());
   if (it == state_->index.end()) {
-    state_->add(p);
+    state_->add(p.name(), p);
   } else if (!(state_->items[it->second] == p)) {
     fail("there are two parameters of the name '{}': a dictionary holds one of each name", p.name());
   }
@@ -153,9 +205,9 @@ void ParameterDict::update(const ParameterDict& other) const {
   for (const Parameter& p : other.items()) add(p);
 }
 
-void ParameterDict::initialize(const Initializer& init, const InitializeOptions& options) const {
-  if (options.device) to(*options.device);
-  for (Parameter p : items()) p.initialize({}, init, options.force_reinit);
+void ParameterDict::initialize(const Initializer& init, const InitializeOptions& options, Where where) const {
+  if (options.device) to(*options.device, where);
+  for (Parameter p : items()) p.initialize({}, init, options.force_reinit, where);
 }
 void ParameterDict::zero_grad() const {
   for (Parameter p : items()) p.zero_grad();
@@ -164,36 +216,36 @@ void ParameterDict::zero_grad() const {
 void ParameterDict::set_grad_req(GradReq req) const {
   for (Parameter p : items()) p.set_grad_req(req);
 }
-void ParameterDict::set_lr_mult(double lr_mult) const {
-  for (Parameter p : items()) p.set_lr_mult(lr_mult);
+void ParameterDict::set_lr_mult(double lr_mult, Where where) const {
+  for (Parameter p : items()) p.set_lr_mult(lr_mult, where);
 }
-void ParameterDict::set_wd_mult(double wd_mult) const {
-  for (Parameter p : items()) p.set_wd_mult(wd_mult);
+void ParameterDict::set_wd_mult(double wd_mult, Where where) const {
+  for (Parameter p : items()) p.set_wd_mult(wd_mult, where);
 }
 void ParameterDict::cast(DType dtype) const {
   for (Parameter p : items()) p.cast(dtype);
 }
 
-void ParameterDict::to(Device device) const {
-  for (Parameter p : items()) p.to(device);
+void ParameterDict::to(Device device, Where where) const {
+  for (Parameter p : items()) p.to(device, where);
 }
 
-void ParameterDict::save(const std::string& path, const std::string& strip_prefix) const {
+void ParameterDict::save(const std::string& path, const std::string& strip_prefix, Where where) const {
   std::vector<NamedArray> arrays;
   for (const Parameter& p : items()) {
     if (!p.name().starts_with(strip_prefix))
       fail(
-          "save() cannot strip '{}' from the name '{}', which does not begin with it: the parameter is "
+          "{}save() cannot strip '{}' from the name '{}', which does not begin with it: the parameter is "
           "shared from another block, or its block was made outside of name_scope()",
-          strip_prefix, p.name());
-    arrays.push_back({p.name().substr(strip_prefix.size()), p.data({})});
+          line_prefix(where), strip_prefix, p.name());
+    arrays.push_back({p.name().substr(strip_prefix.size()), p.data(where)});
   }
-  save_arrays(path, arrays);
+  save_arrays(path, arrays, {}, where);
 }
 
 void ParameterDict::load(const std::string& path, const LoadOptions& options,
-                         const std::string& restore_prefix) const {
-  detail::load_by_name(*this, load_arrays(path), path, options, restore_prefix);
+                         const std::string& restore_prefix, Where where) const {
+  at_line(where, [&] { detail::load_by_name(*this, load_arrays(path, {}), path, options, restore_prefix); });
 }
 
 void detail::load_by_name(const ParameterDict& dict, std::vector<NamedArray> loaded, const std::string& path,

@@ -34,7 +34,8 @@ struct ParameterState {
   std::string name;
   Shape shape;
   ParameterOptions options;
-  bool constant = false;  // created as a Constant, and printed as one
+  /// Of a Constant: its value, which initialize() gives again.
+  std::optional<Tensor> constant;
   Weights weights = Weights::keep;
 
   /// True once `data` may be read. Deferred initialisation sets it under `mutex`, on the first thread.
@@ -52,14 +53,24 @@ struct ParameterState {
   /// The variable in composed symbols, shared by all of them.
   ir::NodePtr symbol;
 
+  /// Of a parameter made in the scope of a block that shares another one's dictionary, `shared`: it stands
+  /// for the parameter of its name there, if there is one. That is decided at its first use, because names
+  /// change until then (Block::number_in_order).
+  enum class Stands : std::uint8_t { for_itself, undecided, for_another };
+  std::atomic<Stands> stands{Stands::for_itself};
+  std::shared_ptr<ParameterDictState> shared;
+  Parameter another;
+
   bool shape_known() const;
 };
 
 /// Internal access to a Parameter.
 struct ParameterAccess {
   static ParameterState& state(const Parameter& p) { return *p.state_; }
+  static const std::shared_ptr<ParameterState>& handle(const Parameter& p) { return p.state_.get(); }
+  /// The state of the parameter itself, also where it stands for another.
+  static ParameterState& own_state(const Parameter& p) { return *p.state_.own_; }
   static ParameterDictState& dict(const ParameterDict& d) { return *d.state_; }
-  static const std::shared_ptr<ParameterState>& handle(const Parameter& p) { return p.state_; }
   static HiddenAttrs variable_attrs(const Parameter& p);
   /// Initialises a deferred parameter once its shape is known; no effect on others.
   static void finish_deferred(const Parameter& p);
@@ -72,6 +83,8 @@ struct ParameterAccess {
 /// Sets the values that were read from the file at `path`; see ParameterDict::load().
 void load_by_name(const ParameterDict& dict, std::vector<NamedArray> loaded, const std::string& path,
                   const LoadOptions& options, const std::string& restore_prefix);
+/// The dictionary of a block made in the scope of one with the dictionary `scope`, whose sharing it inherits.
+ParameterDict scoped_parameters(const std::string& prefix, const ParameterDict& scope);
 /// Replaces the prefix `from` of a dictionary and of its parameters by `to`.
 void rename_parameters(const ParameterDict& dict, const std::string& from, const std::string& to);
 

@@ -53,7 +53,7 @@ struct Progress::Impl {
 
   void step(std::int64_t samples, const metric::NamedValues& metrics) {
     const data::LoaderState place = loader.state();
-    batches = loader.size();
+    batches = loader.size({});
     ++steps;
     since_line.samples += samples;
     since_epoch.samples += samples;

@@ -1,5 +1,6 @@
 // Rules that scale each element's step by the history of its gradients.
 #include "frontend/gluon/trainer/options.h"
+#include "runtime/fail.h"
 
 #include <kiln/f.h>
 #include <kiln/optimizers.h>
@@ -13,6 +14,16 @@ Tensor average(double beta, const Tensor& old, const Tensor& next) { return beta
 
 double power(double beta, std::int64_t t) { return std::pow(beta, static_cast<double>(t)); }
 
+/// Of a rule that divides by the rate.
+void check_divisor(const Progress& p, std::string_view optimizer) {
+  if (!(p.rate > 0))
+    fail(
+        "{} divides by the learning rate, which is {} in update {}: it is above 0, and lr_mult too; to keep "
+        "a "
+        "parameter as it is, set its grad_req to null",
+        optimizer, p.rate, p.num_update);
+}
+
 /// Adam's rate, corrected for moments that begin with zero.
 double corrected_rate(const Progress& p, double beta1, double beta2) {
   return p.rate * std::sqrt(1 - power(beta2, p.count)) / (1 - power(beta1, p.count));
@@ -20,8 +31,8 @@ double corrected_rate(const Progress& p, double beta1, double beta2) {
 
 }  // namespace
 
-FTML::FTML(const Options& o)
-    : Optimizer("ftml", o, {"beta1", "beta2", "epsilon"}, 0.0025),
+FTML::FTML(const Options& o, Where where)
+    : Optimizer("ftml", o, where, {"beta1", "beta2", "epsilon"}, 0.0025),
       beta1_(o.beta1.value_or(0.6)),
       beta2_(o.beta2.value_or(0.999)),
       epsilon_(o.epsilon.value_or(1e-8)) {}
@@ -29,6 +40,7 @@ FTML::FTML(const Options& o)
 std::vector<std::string> FTML::states() const { return {"d", "v", "z"}; }
 
 void FTML::numbers(const Progress& p, Memory&, std::vector<double>& out) const {
+  check_divisor(p, name());
   out.insert(out.end(), {(1 - power(beta1_, p.count)) / p.rate, 1 - power(beta2_, p.count)});
 }
 
@@ -42,9 +54,9 @@ void FTML::update(Update& u) const {
   u.weight = -z / next;
 }
 
-LAMB::LAMB(const Options& o)
-    : Optimizer("lamb", o, {"beta1", "beta2", "epsilon", "lower_bound", "upper_bound", "bias_correction"},
-                0.001),
+LAMB::LAMB(const Options& o, Where where)
+    : Optimizer("lamb", o, where,
+                {"beta1", "beta2", "epsilon", "lower_bound", "upper_bound", "bias_correction"}, 0.001),
       beta1_(o.beta1.value_or(0.9)),
       beta2_(o.beta2.value_or(0.999)),
       epsilon_(o.epsilon.value_or(1e-6)),
@@ -75,8 +87,8 @@ void LAMB::update(Update& u) const {
   u.weight = u.weight - u.rate * trust * change;
 }
 
-Adam::Adam(const Options& o)
-    : Optimizer("adam", o, {"beta1", "beta2", "epsilon", "lazy_update"}, 0.001),
+Adam::Adam(const Options& o, Where where)
+    : Optimizer("adam", o, where, {"beta1", "beta2", "epsilon", "lazy_update"}, 0.001),
       beta1_(o.beta1.value_or(0.9)),
       beta2_(o.beta2.value_or(0.999)),
       epsilon_(o.epsilon.value_or(1e-8)) {}
@@ -94,8 +106,8 @@ void Adam::update(Update& u) const {
   u.weight = u.weight - u.numbers[0] * u.states[0] / (F::sqrt(u.states[1]) + epsilon_);
 }
 
-AdamW::AdamW(const Options& o)
-    : Optimizer("adamw", o, {"beta1", "beta2", "epsilon", "correct_bias"}, 0.001),
+AdamW::AdamW(const Options& o, Where where)
+    : Optimizer("adamw", o, where, {"beta1", "beta2", "epsilon", "correct_bias"}, 0.001),
       beta1_(o.beta1.value_or(0.9)),
       beta2_(o.beta2.value_or(0.999)),
       epsilon_(o.epsilon.value_or(1e-6)),
@@ -115,8 +127,8 @@ void AdamW::update(Update& u) const {
       u.weight - u.numbers[0] * u.states[0] / (F::sqrt(u.states[1]) + epsilon_) - u.numbers[1] * u.weight;
 }
 
-Adamax::Adamax(const Options& o)
-    : Optimizer("adamax", o, {"beta1", "beta2"}, 0.002),
+Adamax::Adamax(const Options& o, Where where)
+    : Optimizer("adamax", o, where, {"beta1", "beta2"}, 0.002),
       beta1_(o.beta1.value_or(0.9)),
       beta2_(o.beta2.value_or(0.999)) {}
 
@@ -133,8 +145,8 @@ void Adamax::update(Update& u) const {
   u.weight = u.weight - u.numbers[0] * u.states[0] / (u.states[1] + 1e-8);
 }
 
-Nadam::Nadam(const Options& o)
-    : Optimizer("nadam", o, {"beta1", "beta2", "epsilon", "schedule_decay"}, 0.001),
+Nadam::Nadam(const Options& o, Where where)
+    : Optimizer("nadam", o, where, {"beta1", "beta2", "epsilon", "schedule_decay"}, 0.001),
       beta1_(o.beta1.value_or(0.9)),
       beta2_(o.beta2.value_or(0.999)),
       epsilon_(o.epsilon.value_or(1e-8)),
@@ -161,7 +173,8 @@ void Nadam::update(Update& u) const {
   u.weight = u.weight - u.rate * mean / (F::sqrt(u.states[1] / u.numbers[2]) + epsilon_);
 }
 
-AdaGrad::AdaGrad(const Options& o) : Optimizer("adagrad", o, {"eps"}), eps_(o.eps.value_or(1e-7)) {}
+AdaGrad::AdaGrad(const Options& o, Where where)
+    : Optimizer("adagrad", o, where, {"eps"}), eps_(o.eps.value_or(1e-7)) {}
 
 std::vector<std::string> AdaGrad::states() const { return {"history"}; }
 
@@ -171,8 +184,8 @@ void AdaGrad::update(Update& u) const {
   u.weight = u.weight - u.rate * (g / F::sqrt(u.states[0] + eps_) + u.decay * u.weight);
 }
 
-RMSProp::RMSProp(const Options& o)
-    : Optimizer("rmsprop", o, {"gamma1", "gamma2", "epsilon", "centered", "clip_weights"}, 0.001),
+RMSProp::RMSProp(const Options& o, Where where)
+    : Optimizer("rmsprop", o, where, {"gamma1", "gamma2", "epsilon", "centered", "clip_weights"}, 0.001),
       gamma1_(o.gamma1.value_or(0.9)),
       gamma2_(o.gamma2.value_or(0.9)),
       epsilon_(o.epsilon.value_or(1e-8)),
@@ -196,8 +209,8 @@ void RMSProp::update(Update& u) const {
   if (const auto bound = options().clip_weights) u.weight = F::clip(u.weight, -*bound, *bound);
 }
 
-AdaDelta::AdaDelta(const Options& o)
-    : Optimizer("adadelta", o, {"rho", "epsilon"}),
+AdaDelta::AdaDelta(const Options& o, Where where)
+    : Optimizer("adadelta", o, where, {"rho", "epsilon"}),
       rho_(o.rho.value_or(0.9)),
       epsilon_(o.epsilon.value_or(1e-5)) {}
 
@@ -212,12 +225,14 @@ void AdaDelta::update(Update& u) const {
   u.weight = u.weight - (delta + u.decay * u.weight);
 }
 
-Ftrl::Ftrl(const Options& o)
-    : Optimizer("ftrl", o, {"lamda1", "beta"}, 0.1),
+Ftrl::Ftrl(const Options& o, Where where)
+    : Optimizer("ftrl", o, where, {"lamda1", "beta"}, 0.1),
       lamda1_(o.lamda1.value_or(0.01)),
       beta_(o.beta.value_or(1)) {}
 
 std::vector<std::string> Ftrl::states() const { return {"z", "n"}; }
+
+void Ftrl::numbers(const Progress& p, Memory&, std::vector<double>&) const { check_divisor(p, name()); }
 
 void Ftrl::update(Update& u) const {
   const Tensor g = rescaled(u);

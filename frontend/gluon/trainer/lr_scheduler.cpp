@@ -1,4 +1,6 @@
 // Learning rate schedules: MXNet's formulas, evaluated in double in MXNet's order of operations.
+#include "frontend/eager/invoke.h"
+#include "frontend/gluon/trainer/factor_chain.h"
 #include "ir/attrs.h"
 #include "runtime/fail.h"
 
@@ -16,7 +18,15 @@ constexpr double default_base_lr = 0.01;
 
 double base_of(const auto& options) { return options.base_lr.value_or(default_base_lr); }
 
+/// Also of the rate that a schedule ends with.
+void check_rate(double rate, const char* option, const char* schedule) {
+  if (!(rate >= 0 && std::isfinite(rate)))
+    fail("{}: {} is {}; a learning rate is a finite number, 0 or more", schedule, option, rate);
+}
+
 void check_warmup(const auto& o, const char* schedule) {
+  if (o.base_lr) check_rate(*o.base_lr, "base_lr", schedule);
+  check_rate(o.warmup_begin_lr, "warmup_begin_lr", schedule);
   if (o.warmup_steps < 0)
     fail("{}: warmup_steps is {}; it is a number of updates, 0 for none", schedule, o.warmup_steps);
   // Without a base_lr of its own the schedule gets the optimizer's, and is checked then.
@@ -26,7 +36,8 @@ void check_warmup(const auto& o, const char* schedule) {
 }
 
 void check_factor(double factor, const char* schedule) {
-  if (!(factor <= 1)) fail("{}: factor is {}; it is at most 1, so that the rate falls", schedule, factor);
+  if (!(factor >= 0 && factor <= 1))
+    fail("{}: factor is {}; it is at least 0 and at most 1, so that the rate falls", schedule, factor);
 }
 
 void check_length(const auto& o, const char* schedule) {
@@ -79,32 +90,32 @@ std::string text_of(const Cosine& s) {
 
 }  // namespace
 
-Factor::Factor(const FactorOptions& options) : options_(options) {
-  if (options.step < 1) fail("Factor: step is {}; it is a number of updates, at least 1", options.step);
-  check_factor(options.factor, "Factor");
-  check_warmup(options, "Factor");
+Factor::Factor(const FactorOptions& options, Where where) : options_(options) {
+  at_line(where, [&] {
+    if (options.step < 1) fail("Factor: step is {}; it is a number of updates, at least 1", options.step);
+    check_factor(options.factor, "Factor");
+    if (!std::isfinite(options.stop_factor_lr))
+      fail("Factor: stop_factor_lr is {}; it is a finite number", options.stop_factor_lr);
+    check_warmup(options, "Factor");
+  });
+  chain_ = std::make_shared<detail::FactorChain>(base_of(options), options.factor, options.stop_factor_lr);
 }
 
 double Factor::operator()(std::int64_t n) const {
   if (n < options_.warmup_steps) return warmup_lr(options_, n);
-  double rate = base_of(options_);
-  for (std::int64_t count = 0; n > count + options_.step; count += options_.step) {
-    const double last = rate;
-    rate *= options_.factor;
-    if (rate < options_.stop_factor_lr) rate = options_.stop_factor_lr;
-    if (rate == last) break;  // it moves no further
-  }
-  return rate;
+  return chain_->after(n > options_.step ? (n - 1) / options_.step : 0);
 }
 
-MultiFactor::MultiFactor(const MultiFactorOptions& options) : options_(options) {
-  if (options.step.empty()) fail("MultiFactor: step is empty; it lists the numbers of updates to pass");
-  for (std::size_t i = 0; i < options.step.size(); ++i)
-    if (options.step[i] < 1 || (i > 0 && options.step[i] <= options.step[i - 1]))
-      fail("MultiFactor: step is [{}]; its numbers are at least 1 and increase",
-           fmt::join(options.step, ", "));
-  check_factor(options.factor, "MultiFactor");
-  check_warmup(options, "MultiFactor");
+MultiFactor::MultiFactor(const MultiFactorOptions& options, Where where) : options_(options) {
+  at_line(where, [&] {
+    if (options.step.empty()) fail("MultiFactor: step is empty; it lists the numbers of updates to pass");
+    for (std::size_t i = 0; i < options.step.size(); ++i)
+      if (options.step[i] < 1 || (i > 0 && options.step[i] <= options.step[i - 1]))
+        fail("MultiFactor: step is [{}]; its numbers are at least 1 and increase",
+             fmt::join(options.step, ", "));
+    check_factor(options.factor, "MultiFactor");
+    check_warmup(options, "MultiFactor");
+  });
 }
 
 double MultiFactor::operator()(std::int64_t n) const {
@@ -115,9 +126,14 @@ double MultiFactor::operator()(std::int64_t n) const {
   return rate;
 }
 
-Poly::Poly(const PolyOptions& options) : options_(options) {
-  check_length(options, "Poly");
-  check_warmup(options, "Poly");
+Poly::Poly(const PolyOptions& options, Where where) : options_(options) {
+  at_line(where, [&] {
+    check_length(options, "Poly");
+    check_warmup(options, "Poly");
+    check_rate(options.final_lr, "final_lr", "Poly");
+    if (!(options.pwr >= 0 && std::isfinite(options.pwr)))
+      fail("Poly: pwr is {}; it is the degree of a polynomial, 0 or more", options.pwr);
+  });
 }
 
 double Poly::operator()(std::int64_t n) const {
@@ -129,9 +145,12 @@ double Poly::operator()(std::int64_t n) const {
          (base_of(o) - o.final_lr) * std::pow(1 - static_cast<double>(n - o.warmup_steps) / steps, o.pwr);
 }
 
-Cosine::Cosine(const CosineOptions& options) : options_(options) {
-  check_length(options, "Cosine");
-  check_warmup(options, "Cosine");
+Cosine::Cosine(const CosineOptions& options, Where where) : options_(options) {
+  at_line(where, [&] {
+    check_length(options, "Cosine");
+    check_warmup(options, "Cosine");
+    check_rate(options.final_lr, "final_lr", "Cosine");
+  });
 }
 
 double Cosine::operator()(std::int64_t n) const {
@@ -149,15 +168,15 @@ void Schedule::become(const S& schedule) {
   rate_ = schedule;
   text_ = text_of(schedule);
   has_base_ = schedule.options().base_lr.has_value();
-  rebase_ = [schedule](double base_lr) {
+  rebase_ = [schedule](double base_lr, Where where) {
     auto options = schedule.options();
     if (options.base_lr && *options.base_lr != base_lr)
       fail(
-          "the learning rate is given twice: learning_rate is {}, and the schedule's base_lr {}; give one of "
-          "them",
-          base_lr, *options.base_lr);
+          "{}the learning rate is given twice: learning_rate is {}, and the schedule's base_lr {}; give one "
+          "of them",
+          line_prefix(where), base_lr, *options.base_lr);
     options.base_lr = base_lr;
-    return Schedule(S(options));
+    return Schedule(S(options, where));
   };
 }
 
@@ -166,6 +185,8 @@ Schedule::Schedule(const MultiFactor& s) { become(s); }
 Schedule::Schedule(const Poly& s) { become(s); }
 Schedule::Schedule(const Cosine& s) { become(s); }
 
-Schedule Schedule::with_base_lr(double base_lr) const { return rebase_ ? rebase_(base_lr) : *this; }
+Schedule Schedule::with_base_lr(double base_lr, Where where) const {
+  return rebase_ ? rebase_(base_lr, where) : *this;
+}
 
 }  // namespace kiln::lr_scheduler

@@ -16,8 +16,8 @@ std::vector<std::string> momentum_state(double momentum) {
 
 }  // namespace
 
-SGD::SGD(const Options& o)
-    : Optimizer("sgd", o, {"momentum", "lazy_update"}), momentum_(o.momentum.value_or(0)) {}
+SGD::SGD(const Options& o, Where where)
+    : Optimizer("sgd", o, where, {"momentum", "lazy_update"}), momentum_(o.momentum.value_or(0)) {}
 
 std::vector<std::string> SGD::states() const { return momentum_state(momentum_); }
 
@@ -31,7 +31,8 @@ void SGD::update(Update& u) const {
   u.weight = u.weight + u.states[0];
 }
 
-NAG::NAG(const Options& o) : Optimizer("nag", o, {"momentum"}), momentum_(o.momentum.value_or(0)) {}
+NAG::NAG(const Options& o, Where where)
+    : Optimizer("nag", o, where, {"momentum"}), momentum_(o.momentum.value_or(0)) {}
 
 std::vector<std::string> NAG::states() const { return momentum_state(momentum_); }
 
@@ -47,8 +48,8 @@ void NAG::update(Update& u) const {
   u.states[0] = kept - u.rate * (g + u.decay * u.weight);
 }
 
-Signum::Signum(const Options& o)
-    : Optimizer("signum", o, {"momentum", "wd_lh"}),
+Signum::Signum(const Options& o, Where where)
+    : Optimizer("signum", o, where, {"momentum", "wd_lh"}),
       momentum_(o.momentum.value_or(0.9)),
       wd_lh_(o.wd_lh.value_or(0)) {}
 
@@ -64,8 +65,8 @@ void Signum::update(Update& u) const {
   u.weight = (1 - u.rate * wd_lh_) * u.weight + u.rate * F::sign(u.states[0]);
 }
 
-LARS::LARS(const Options& o)
-    : Optimizer("lars", o, {"momentum", "lazy_update", "eta", "eps", "momentum_correction"}),
+LARS::LARS(const Options& o, Where where)
+    : Optimizer("lars", o, where, {"momentum", "lazy_update", "eta", "eps", "momentum_correction"}),
       momentum_(o.momentum.value_or(0)),
       eta_(o.eta.value_or(0.001)),
       eps_(o.eps.value_or(0)),
@@ -95,7 +96,7 @@ void LARS::update(Update& u) const {
   u.weight = u.weight + u.states[0];
 }
 
-SGLD::SGLD(const Options& o) : Optimizer("sgld", o) {}
+SGLD::SGLD(const Options& o, Where where) : Optimizer("sgld", o, where) {}
 
 void SGLD::numbers(const Progress& p, Memory&, std::vector<double>& out) const {
   out.insert(out.end(), {std::sqrt(p.rate)});

@@ -14,13 +14,15 @@
 
 namespace kiln::optimizer {
 
-Optimizer::Optimizer(std::string name, const Options& options, const std::vector<std::string_view>& own,
-                     double default_rate)
+Optimizer::Optimizer(std::string name, const Options& options, std::source_location where,
+                     const std::vector<std::string_view>& own, double default_rate)
     : name_(std::move(name)), options_(options), rate_(options.learning_rate.value_or(default_rate)) {
-  kiln::detail::check_options(name_, options_, own);
-  lr_scheduler::Schedule& schedule = options_.lr_scheduler;
-  if (schedule.defined() && (options_.learning_rate || !schedule.has_base_lr()))
-    schedule = schedule.with_base_lr(rate_);
+  at_line(where, [&] {
+    kiln::detail::check_options(name_, options_, own);
+    lr_scheduler::Schedule& schedule = options_.lr_scheduler;
+    if (schedule.defined() && (options_.learning_rate || !schedule.has_base_lr()))
+      schedule = schedule.with_base_lr(rate_, {});
+  });
 }
 
 Optimizer::~Optimizer() = default;
@@ -35,6 +37,7 @@ void Optimizer::set_learning_rate(double rate, std::source_location where) {
         "{}the learning rate follows the schedule {}: set_learning_rate() has a meaning only without "
         "lr_scheduler",
         line_prefix(where), options_.lr_scheduler.str());
+  at_line(where, [&] { kiln::detail::check_rate(rate); });
   rate_ = rate;
 }
 
@@ -50,8 +53,8 @@ Tensor Optimizer::decayed(const Update& u) const { return u.gradient * u.rescale
 namespace {
 
 template <class Rule>
-std::shared_ptr<Optimizer> make(const Options& options) {
-  return std::make_shared<Rule>(options);
+std::shared_ptr<Optimizer> make(const Options& options, Where where) {
+  return std::make_shared<Rule>(options, where);
 }
 
 template <class Rule>
@@ -61,7 +64,7 @@ bool is(const Optimizer& optimizer) {
 
 struct Known {
   std::string_view name;
-  std::shared_ptr<Optimizer> (*make)(const Options&);
+  std::shared_ptr<Optimizer> (*make)(const Options&, Where);
   bool (*is)(const Optimizer&);
 };
 template <class Rule>
@@ -84,7 +87,7 @@ std::shared_ptr<Optimizer> create(std::string_view name, const Options& options,
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     for (const Known& k : known)
-      if (k.name == lower) return k.make(options);
+      if (k.name == lower) return k.make(options, where);
     std::vector<std::string_view> names;
     for (const Known& k : known) names.push_back(k.name);
     const std::string_view near = ir::nearest_name(lower, names);

@@ -8,7 +8,11 @@
 /// The options of optimizers by name, and what Kiln knows of its own.
 namespace kiln::detail {
 
-/// Throws if `given` has an option that is neither one of every optimizer nor in `own`.
+/// Throws for a learning rate that is negative or not finite.
+void check_rate(double rate);
+
+/// Throws if `given` has an option that is neither one of every optimizer nor in `own`, or a number outside
+/// of its range.
 void check_options(std::string_view optimizer, const optimizer::Options& given,
                    std::span<const std::string_view> own);
 

@@ -107,6 +107,8 @@ class Reader {
       fail("{}: the states are those of optimizer '{}', and the Trainer's is '{}'", path_, optimizer,
            state_.optimizer->name());
     out_.learning_rate = real(member(json, "learning_rate", &Json::is_number), "learning_rate");
+    if (!(out_.learning_rate >= 0 && std::isfinite(out_.learning_rate)))
+      fail("{}: the learning rate is {}; it is a finite number, 0 or more", path_, out_.learning_rate);
     out_.num_update = count(member(json, "num_update", &Json::is_number_integer), "num_update");
     for (const auto& [name, value] : member(json, "memory", &Json::is_object).items())
       out_.memory[name] = real(value, name);
@@ -204,11 +206,11 @@ void detail::take_states(TrainerState& state, LoadedStates loaded) {
   state.num_update = loaded.num_update;
   state.memory = std::move(loaded.memory);
   if (!state.optimizer->options().lr_scheduler.defined())
-    state.optimizer->set_learning_rate(loaded.learning_rate);
+    state.optimizer->set_learning_rate(loaded.learning_rate, {});
 }
 
 void Trainer::save_states(const std::string& path, Where where) const {
-  at_line(where, [&] { save_arrays(path, detail::state_arrays(*state_)); });
+  save_arrays(path, detail::state_arrays(*state_), {}, where);
 }
 
 void Trainer::load_states(const std::string& path, Where where) {

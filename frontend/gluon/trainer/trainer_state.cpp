@@ -141,8 +141,8 @@ void TrainerState::prepare(const UpdateChoice& of, std::int64_t batch_size, Next
   }
   assign(memory, next.memory);
   const double rate = optimizer->learning_rate(next.num_update);
-  if (!std::isfinite(rate))
-    fail("the learning rate of update {} is {}: it is a finite number", next.num_update, rate);
+  if (!(rate >= 0 && std::isfinite(rate)))
+    fail("the learning rate of update {} is {}: it is a finite number, 0 or more", next.num_update, rate);
   const double rescale = optimizer->options().rescale_grad / static_cast<double>(batch_size);
   next.numbers.clear();
   for (std::size_t k = 0; k < of.chosen.size(); ++k) {

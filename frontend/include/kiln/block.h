@@ -146,7 +146,8 @@ class KILN_API Block {
     wrong_type(typeid(B));
   }
 
-  void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {}) const;
+  void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {},
+                  std::source_location where = std::source_location::current()) const;
   /// Activates compilation of this block and its descendants; a plain Block passes it on to its children.
   void hybridize(const HybridizeOptions& options = {}) const;
   template <std::same_as<bool> Bool>
@@ -157,20 +158,22 @@ class KILN_API Block {
   virtual void cast(DType dtype);
   /// Moves all parameters, and their gradients, to a device; inputs of later calls must be there too. States
   /// of a Trainer follow in its next step.
-  void to(Device device) const;
+  void to(Device device, std::source_location where = std::source_location::current()) const;
   /// Applies fn to all descendants, children first, then to this block.
   void apply(const std::function<void(Block&)>& fn);
 
   /// Parameter values by path in the tree: "0.weight", "features.1.gamma".
   void save_parameters(const std::string& path,
                        std::source_location where = std::source_location::current()) const;
-  void load_parameters(const std::string& path, const LoadOptions& options = {}) const;
+  void load_parameters(const std::string& path, const LoadOptions& options = {},
+                       std::source_location where = std::source_location::current()) const;
   void save_params(const std::string& path,
                    std::source_location where = std::source_location::current()) const {
     save_parameters(path, where);
   }
-  void load_params(const std::string& path, const LoadOptions& options = {}) const {
-    load_parameters(path, options);
+  void load_params(const std::string& path, const LoadOptions& options = {},
+                   std::source_location where = std::source_location::current()) const {
+    load_parameters(path, options, where);
   }
 
   /// Runs the network on `inputs` and prints its layers with output shapes and parameter counts. Throws for a

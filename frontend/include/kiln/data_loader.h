@@ -52,8 +52,10 @@ struct LoaderShared;
 /// come in the sampler's order, with the same bits for any number of workers: random numbers that a dataset's
 /// functions draw by kiln::random are determined by the loader's seed, the epoch and the sample's index. What
 /// fails in the making of a sample is thrown where the loop takes its batch: a kiln::Error that names the
-/// index, and has the program's exception nested in it. A loop that is left early, in any way, waits for the
-/// samples in work and ends its threads.
+/// loop and the index, and has the program's exception nested in it. A loop that is left early, in any way,
+/// waits for the samples in work and ends its threads.
+///
+/// A program that catches the error may go on with the same iterator: the next batch follows.
 ///
 /// In a child of fork() the loops of the parent go on, with the same batches and without workers.
 ///
@@ -66,16 +68,18 @@ class KILN_API DataLoader {
   DataLoader(const Dataset& dataset, const DataLoaderOptions& options, Where where = Where::current());
 
   /// The number of batches of the epoch that state() tells.
-  std::int64_t size() const;
+  std::int64_t size(Where where = Where::current()) const;
 
   class Iterator;
-  /// Begins the next epoch, or what is left of one after restore(), and takes its first batch. Throws while
-  /// tracing.
-  Iterator begin() const;
+  /// Begins the next epoch, or what is left of one after restore(), and takes its first batch; the first use
+  /// of the iterator throws what failed in its making. Throws while tracing, and what fails in the sampler:
+  /// the next loop is the next epoch.
+  Iterator begin(Where where = Where::current()) const;
   std::default_sentinel_t end() const { return {}; }
 
   /// The place after the batch that the loop has taken last. In the loop's body it says that this batch is
-  /// done; behind a loop that ran to its end, the next epoch.
+  /// done; behind a loop that ran to its end, the next epoch. A batch that failed does not move it until the
+  /// loop goes on: a run that continues there makes it again.
   LoaderState state() const;
   /// The next loop goes on at this place, with the batches that would have followed. Throws for numbers below
   /// 0; for a position behind the epoch's end the next loop does.
@@ -91,9 +95,10 @@ class KILN_API DataLoader::Iterator {
   using value_type = Batch;
   using difference_type = std::ptrdiff_t;
 
+  /// Throws at the end. Behind a batch that failed it takes the next one, as operator++ does.
   const Batch& operator*() const;
   const Batch* operator->() const { return &**this; }
-  /// Takes the next batch; throws what failed in its making.
+  /// Takes the next batch; throws what failed in its making, and stands behind it then.
   Iterator& operator++();
   void operator++(int) { ++*this; }
   friend bool operator==(const Iterator& a, std::default_sentinel_t) { return a.done(); }

@@ -2,6 +2,7 @@
 #include <kiln/tensor.h>
 
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,7 +39,8 @@ KILN_API ArrayFormat array_format_of(std::string_view path);
 ///   bfloat16 is stored as by ml_dtypes: two bytes, "V2".
 /// - .npz: members stored or deflated, of any size; names without ".npy".
 /// - .safetensors: metadata is ignored.
-KILN_API std::vector<NamedArray> load_arrays(const std::string& path);
+KILN_API std::vector<NamedArray> load_arrays(const std::string& path,
+                                             std::source_location where = std::source_location::current());
 /// The same from memory; errors show `name` as the file.
 KILN_API std::vector<NamedArray> parse_arrays(std::span<const std::byte> bytes, const std::string& name);
 
@@ -55,7 +57,8 @@ struct SaveOptions {
 /// - .npz, .safetensors: names must be distinct; unnamed arrays are "arr_0", "arr_1", ... by position, as in
 ///   NumPy.
 KILN_API void save_arrays(const std::string& path, std::span<const NamedArray> arrays,
-                          const SaveOptions& options = {});
+                          const SaveOptions& options = {},
+                          std::source_location where = std::source_location::current());
 /// The bytes of such a file; by default of MXNet's list.
 KILN_API std::string format_arrays(std::span<const NamedArray> arrays, const SaveOptions& options = {});
 

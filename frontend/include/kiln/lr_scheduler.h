@@ -4,7 +4,9 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,12 @@
 /// double, in MXNet's order. A schedule has no state: its rate depends on the number alone, so that a program
 /// may continue at any number. Any thread.
 namespace kiln::lr_scheduler {
+
+namespace detail {
+class FactorChain;
+}
+
+using Where = std::source_location;
 
 /// How the rate rises during the first `warmup_steps` updates.
 enum class WarmupMode { linear, constant };
@@ -57,20 +65,23 @@ struct CosineOptions {
 };
 
 /// The schedules. Their constructors throw kiln::Error for options without sense: a step below 1, a factor
-/// above 1, steps that do not increase, a warm-up that begins above base_lr or is longer than the schedule.
-/// A call returns the rate of update number `num_update`; the first update has the number 1.
+/// below 0 or above 1, steps that do not increase, a negative rate, a warm-up that begins above base_lr or is
+/// longer than the schedule. A call returns the rate of update number `num_update`; the first update has the
+/// number 1. Its cost does not depend on the number; a Factor multiplies once for each `step` updates that
+/// are new to it and its copies.
 class KILN_API Factor {
  public:
-  explicit Factor(const FactorOptions& options);
+  explicit Factor(const FactorOptions& options, Where where = Where::current());
   double operator()(std::int64_t num_update) const;
   const FactorOptions& options() const { return options_; }
 
  private:
   FactorOptions options_;
+  std::shared_ptr<detail::FactorChain> chain_;
 };
 class KILN_API MultiFactor {
  public:
-  explicit MultiFactor(const MultiFactorOptions& options);
+  explicit MultiFactor(const MultiFactorOptions& options, Where where = Where::current());
   double operator()(std::int64_t num_update) const;
   const MultiFactorOptions& options() const { return options_; }
 
@@ -79,7 +90,7 @@ class KILN_API MultiFactor {
 };
 class KILN_API Poly {
  public:
-  explicit Poly(const PolyOptions& options);
+  explicit Poly(const PolyOptions& options, Where where = Where::current());
   double operator()(std::int64_t num_update) const;
   const PolyOptions& options() const { return options_; }
 
@@ -88,7 +99,7 @@ class KILN_API Poly {
 };
 class KILN_API Cosine {
  public:
-  explicit Cosine(const CosineOptions& options);
+  explicit Cosine(const CosineOptions& options, Where where = Where::current());
   double operator()(std::int64_t num_update) const;
   const CosineOptions& options() const { return options_; }
 
@@ -113,7 +124,7 @@ class KILN_API Schedule {
   /// Whether it has a base_lr of its own, as every function has.
   bool has_base_lr() const { return !rebase_ || has_base_; }
   /// The schedule with this base_lr; a function stays itself. Throws if it has another one.
-  Schedule with_base_lr(double base_lr) const;
+  Schedule with_base_lr(double base_lr, Where where = Where::current()) const;
   /// "Factor(step=10, factor=0.5, ...)"; "function" for a function of the program.
   const std::string& str() const { return text_; }
 
@@ -122,7 +133,7 @@ class KILN_API Schedule {
   void become(const S& schedule);
 
   std::function<double(std::int64_t)> rate_;
-  std::function<Schedule(double)> rebase_;
+  std::function<Schedule(double, Where)> rebase_;
   bool has_base_ = false;
   std::string text_;
 };

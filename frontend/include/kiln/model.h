@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -71,7 +72,8 @@ class KILN_API Model {
   /// Reads a symbol file of any version of MXNet and, unless empty, a params file. Throws kiln::Error, naming
   /// file, node and array, for bad files, unknown operators, an array that the symbol does not use,
   /// and an array whose shape contradicts the symbol.
-  static Model load(const std::string& symbol_path, const std::optional<std::string>& params_path = {});
+  static Model load(const std::string& symbol_path, const std::optional<std::string>& params_path = {},
+                    std::source_location where = std::source_location::current());
   /// A symbol with values for some of its variables; names may have the prefix "arg:" or "aux:".
   static Model from_symbol(const Symbol& symbol, const std::vector<NamedArray>& params = {});
 
@@ -112,6 +114,7 @@ class KILN_API Model {
 /// Rewrites any symbol file as PREFIX-symbol.json, and a params file as PREFIX-000N.params, in the form of
 /// MXNet 1.9.1. Keeps unknown operators. Files written by MXNet 1.9.1 are reproduced byte for byte.
 KILN_API void convert_model(const std::string& symbol_path, const std::string& prefix,
-                            const std::optional<std::string>& params_path = {}, int epoch = 0);
+                            const std::optional<std::string>& params_path = {}, int epoch = 0,
+                            std::source_location where = std::source_location::current());
 
 }  // namespace kiln

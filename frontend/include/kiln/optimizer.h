@@ -11,6 +11,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// Optimizers, with MXNet's names, options and defaults, and the base class of a program's own.
@@ -21,12 +22,14 @@
 namespace kiln::optimizer {
 
 /// Options of every optimizer, then those that some have. One that is given and that the optimizer does not
-/// have is an error, which lists those it has.
+/// have is an error, which lists those it has; so is a number outside of its range, such as a negative rate
+/// or decay, or a momentum of 1 or more.
 struct Options {
-  std::optional<double> learning_rate = {};  ///< default: the schedule's base_lr, or the optimizer's
-  std::optional<double> momentum = {};       ///< sgd, nag, lars: 0; signum: 0.9
-  std::optional<double> beta1 = {};          ///< adam, adamw, adamax, nadam, lamb: 0.9; ftml: 0.6
-  std::optional<double> beta2 = {};          ///< of the same, and ftml: 0.999
+  /// 0 or more; default: the schedule's base_lr, or the optimizer's. To maximise, negate the loss.
+  std::optional<double> learning_rate = {};
+  std::optional<double> momentum = {};  ///< sgd, nag, lars: 0; signum: 0.9
+  std::optional<double> beta1 = {};     ///< adam, adamw, adamax, nadam, lamb: 0.9; ftml: 0.6
+  std::optional<double> beta2 = {};     ///< of the same, and ftml: 0.999
   std::optional<double> epsilon =
       {};                   ///< adam, ftml, nadam, rmsprop: 1e-8; adamw, lamb: 1e-6; adadelta: 1e-5
   double wd = 0;            ///< weight decay: times the weight, added to the gradient
@@ -108,7 +111,7 @@ class KILN_API Optimizer {
   const Options& options() const { return options_; }
   /// The rate of update number `num_update`: the schedule's, or the learning rate.
   double learning_rate(std::int64_t num_update) const;
-  /// Throws if there is a schedule.
+  /// Throws if there is a schedule, and for a rate below 0.
   void set_learning_rate(double rate, std::source_location where = std::source_location::current());
 
   /// Names of the arrays that the rule keeps for each parameter. They have its shape and begin with zeros.
@@ -123,8 +126,12 @@ class KILN_API Optimizer {
 
  protected:
   /// `own`: which options it has besides those of every optimizer. `default_rate`: without learning_rate.
+  /// `where`: the line that makes it, for errors.
   Optimizer(std::string name, const Options& options, const std::vector<std::string_view>& own = {},
-            double default_rate = 0.01);
+            double default_rate = 0.01)
+      : Optimizer(std::move(name), options, std::source_location(), own, default_rate) {}
+  Optimizer(std::string name, const Options& options, std::source_location where,
+            const std::vector<std::string_view>& own = {}, double default_rate = 0.01);
 
   /// The gradient, rescaled and clipped.
   Tensor rescaled(const Update& u) const;
@@ -141,7 +148,7 @@ class KILN_API Optimizer {
 
 /// An optimizer by its name, in any case: sgd, nag, signum, ftml, lars, lamb, adam, adamw, adagrad, rmsprop,
 /// adadelta, ftrl, adamax, nadam, sgld. Throws kiln::Error for an unknown name and for options that the
-/// optimizer does not have, and names the nearest ones.
+/// optimizer does not have, and names the nearest ones, and for numbers outside of their ranges.
 KILN_API std::shared_ptr<Optimizer> create(std::string_view name, const Options& options = {},
                                            std::source_location where = std::source_location::current());
 

@@ -2,15 +2,19 @@
 #include <kiln/export.h>
 #include <kiln/optimizer.h>
 
+#include <source_location>
+
 /// MXNet's optimizers. In the formulas, w is the weight, g the gradient times the rescaling, clipped if
 /// clip_gradient is given, t the count of the parameter's updates. "g includes the decay" means g + wd w,
 /// clipped after that.
 namespace kiln::optimizer {
 
+using Where = std::source_location;
+
 /// m = momentum m - lr (g + wd w); w += m. Without momentum: w -= lr (g + wd w).
 class KILN_API SGD : public Optimizer {
  public:
-  explicit SGD(const Options& options = {});
+  explicit SGD(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void update(Update& u) const override;
 
@@ -22,7 +26,7 @@ class KILN_API SGD : public Optimizer {
 /// m = n - lr (g + wd w), with the new w as in MXNet.
 class KILN_API NAG : public Optimizer {
  public:
-  explicit NAG(const Options& options = {});
+  explicit NAG(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void update(Update& u) const override;
 
@@ -34,7 +38,7 @@ class KILN_API NAG : public Optimizer {
 /// w = (1 - lr wd) w - lr sign(g).
 class KILN_API Signum : public Optimizer {
  public:
-  explicit Signum(const Options& options = {});
+  explicit Signum(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void update(Update& u) const override;
 
@@ -48,7 +52,7 @@ class KILN_API Signum : public Optimizer {
 /// a change gets that.
 class KILN_API LARS : public Optimizer {
  public:
-  explicit LARS(const Options& options = {});
+  explicit LARS(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
@@ -61,7 +65,7 @@ class KILN_API LARS : public Optimizer {
 /// w += -lr/2 (g + wd w) + a normal random number of standard deviation sqrt(lr).
 class KILN_API SGLD : public Optimizer {
  public:
-  explicit SGLD(const Options& options = {});
+  explicit SGLD(const Options& options = {}, Where where = Where::current());
   void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 };
@@ -69,7 +73,7 @@ class KILN_API SGLD : public Optimizer {
 /// FTML (Zheng and Kwok 2017); g includes the decay.
 class KILN_API FTML : public Optimizer {
  public:
-  explicit FTML(const Options& options = {});
+  explicit FTML(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
@@ -81,7 +85,7 @@ class KILN_API FTML : public Optimizer {
 /// LAMB (You and others 2019).
 class KILN_API LAMB : public Optimizer {
  public:
-  explicit LAMB(const Options& options = {});
+  explicit LAMB(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
@@ -94,7 +98,7 @@ class KILN_API LAMB : public Optimizer {
 /// Adam (Kingma and Ba 2014); g includes the decay.
 class KILN_API Adam : public Optimizer {
  public:
-  explicit Adam(const Options& options = {});
+  explicit Adam(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
@@ -107,7 +111,7 @@ class KILN_API Adam : public Optimizer {
 /// lr wd w. `correct_bias` as in Adam.
 class KILN_API AdamW : public Optimizer {
  public:
-  explicit AdamW(const Options& options = {});
+  explicit AdamW(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
@@ -120,7 +124,7 @@ class KILN_API AdamW : public Optimizer {
 /// Adamax: Adam with the infinity norm; g includes the decay.
 class KILN_API Adamax : public Optimizer {
  public:
-  explicit Adamax(const Options& options = {});
+  explicit Adamax(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
@@ -133,7 +137,7 @@ class KILN_API Adamax : public Optimizer {
 /// share one product of momentum factors, which each update of a parameter multiplies.
 class KILN_API Nadam : public Optimizer {
  public:
-  explicit Nadam(const Options& options = {});
+  explicit Nadam(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
@@ -145,7 +149,7 @@ class KILN_API Nadam : public Optimizer {
 /// h += g^2; w -= lr (g / sqrt(h + eps) + wd w).
 class KILN_API AdaGrad : public Optimizer {
  public:
-  explicit AdaGrad(const Options& options = {});
+  explicit AdaGrad(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void update(Update& u) const override;
 
@@ -157,7 +161,7 @@ class KILN_API AdaGrad : public Optimizer {
 /// the gradient and momentum gamma2. g includes the decay.
 class KILN_API RMSProp : public Optimizer {
  public:
-  explicit RMSProp(const Options& options = {});
+  explicit RMSProp(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void update(Update& u) const override;
 
@@ -169,7 +173,7 @@ class KILN_API RMSProp : public Optimizer {
 /// AdaDelta (Zeiler 2012). As in MXNet, the learning rate has no effect, and the decay is wd w.
 class KILN_API AdaDelta : public Optimizer {
  public:
-  explicit AdaDelta(const Options& options = {});
+  explicit AdaDelta(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
   void update(Update& u) const override;
 
@@ -180,8 +184,9 @@ class KILN_API AdaDelta : public Optimizer {
 /// Follow the regularised leader (McMahan and others 2013).
 class KILN_API Ftrl : public Optimizer {
  public:
-  explicit Ftrl(const Options& options = {});
+  explicit Ftrl(const Options& options = {}, Where where = Where::current());
   std::vector<std::string> states() const override;
+  void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const override;
   void update(Update& u) const override;
 
  private:

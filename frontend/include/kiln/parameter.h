@@ -5,8 +5,10 @@
 
 #include <iosfwd>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kiln {
@@ -15,6 +17,23 @@ namespace detail {
 struct ParameterState;
 struct ParameterAccess;
 struct ParameterDictState;
+
+/// What copies of a Parameter share: its state, or that of the parameter that it stands for.
+class KILN_API ParameterHandle {
+ public:
+  ParameterHandle() = default;
+  ParameterHandle(std::shared_ptr<ParameterState> own) : own_(std::move(own)) {}
+  explicit operator bool() const { return own_ != nullptr; }
+  /// Throws where the parameter contradicts the one that it stands for.
+  const std::shared_ptr<ParameterState>& get() const;
+  ParameterState* operator->() const { return get().get(); }
+  ParameterState& operator*() const { return *get(); }
+  bool operator==(const ParameterHandle& o) const;
+
+ private:
+  friend struct ParameterAccess;
+  std::shared_ptr<ParameterState> own_;
+};
 }  // namespace detail
 
 /// The properties of a new parameter besides name and shape.
@@ -54,7 +73,7 @@ class KILN_API Parameter {
   Parameter& operator=(Parameter&& o);
   ~Parameter() = default;
 
-  bool defined() const { return state_ != nullptr; }
+  bool defined() const { return static_cast<bool>(state_); }
   const std::string& name() const;
   /// The partial shape: extent 0 is unknown, rank 0 an unknown rank.
   Shape shape() const;
@@ -64,9 +83,11 @@ class KILN_API Parameter {
   GradReq grad_req() const;
   void set_grad_req(GradReq req);
   double lr_mult() const;
-  void set_lr_mult(double lr_mult);
+  /// Any finite number; a negative one lets this parameter climb where others descend.
+  void set_lr_mult(double lr_mult, std::source_location where = std::source_location::current());
   double wd_mult() const;
-  void set_wd_mult(double wd_mult);
+  /// Throws for a number below 0: weights would grow.
+  void set_wd_mult(double wd_mult, std::source_location where = std::source_location::current());
   const Initializer& init() const;
   void set_init(const Initializer& init);
 
@@ -74,7 +95,7 @@ class KILN_API Parameter {
   /// `default_init`. A partial shape defers it to the first call. Existing values are kept, with a warning,
   /// unless `force_reinit`.
   void initialize(const Initializer& init = {}, const Initializer& default_init = init::Uniform(),
-                  bool force_reinit = false);
+                  bool force_reinit = false, std::source_location where = std::source_location::current());
   bool is_initialized() const;
   /// Whether initialize() is deferred to the first call.
   bool is_deferred() const;
@@ -93,7 +114,7 @@ class KILN_API Parameter {
   Device device() const;
   /// Moves the values, and the gradient. Arrays that data() and grad() gave before stay where they are.
   /// Recordings that use the parameter record again. Before initialize(): its values will be there.
-  void to(Device device);
+  void to(Device device, std::source_location where = std::source_location::current());
 
   /// The values; while tracing, the parameter's variable.
   operator Tensor() const;
@@ -104,10 +125,15 @@ class KILN_API Parameter {
 
  protected:
   friend struct detail::ParameterAccess;
-  std::shared_ptr<detail::ParameterState> state_;
+  detail::ParameterHandle state_;
+
+ private:
+  void give_values(const Initializer& init, const Initializer& default_init, bool force_reinit);
+  void move(Device device);
 };
 
-/// A parameter with given values that training does not change.
+/// A parameter with given values that training does not change. It has them from the beginning, whatever a
+/// network's initializer; `initialize()` with `force_reinit` gives them again.
 class KILN_API Constant : public Parameter {
  public:
   Constant(const std::string& name, const Tensor& value);
@@ -118,6 +144,8 @@ KILN_API std::ostream& operator<<(std::ostream& os, const Parameter& p);
 /// Parameters by name, in order of creation; all names begin with prefix(). A handle.
 class KILN_API ParameterDict {
  public:
+  using Where = std::source_location;
+
   explicit ParameterDict(const std::string& prefix = "");
   /// `shared` is searched first; its parameters are shared.
   ParameterDict(const std::string& prefix, const ParameterDict& shared);
@@ -143,19 +171,21 @@ class KILN_API ParameterDict {
   /// Adds the parameters of `other`. Throws if another parameter has one of their names.
   void update(const ParameterDict& other) const;
 
-  void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {}) const;
+  void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {},
+                  Where where = Where::current()) const;
   void set_grad_req(GradReq req) const;
   void zero_grad() const;
-  void set_lr_mult(double lr_mult) const;
-  void set_wd_mult(double wd_mult) const;
+  void set_lr_mult(double lr_mult, Where where = Where::current()) const;
+  void set_wd_mult(double wd_mult, Where where = Where::current()) const;
   void cast(DType dtype) const;
-  void to(Device device) const;
+  void to(Device device, Where where = Where::current()) const;
   /// Writes all values as an NDArray list of full names, less `strip_prefix`.
-  void save(const std::string& path, const std::string& strip_prefix = "") const;
+  void save(const std::string& path, const std::string& strip_prefix = "",
+            Where where = Where::current()) const;
   /// Reads a file of save() or export_model(), without the prefixes "arg:" and "aux:". `restore_prefix` is
   /// prepended to the names.
-  void load(const std::string& path, const LoadOptions& options = {},
-            const std::string& restore_prefix = "") const;
+  void load(const std::string& path, const LoadOptions& options = {}, const std::string& restore_prefix = "",
+            Where where = Where::current()) const;
   std::string str() const;
 
  private:

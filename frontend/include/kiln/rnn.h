@@ -258,9 +258,15 @@ class KILN_API HybridSequentialRNNCell : public HybridRecurrentCell {
 /// Runs one cell forward and one backward over a sequence and concatenates the outputs. Has no single step.
 class KILN_API BidirectionalCell : public HybridRecurrentCell {
  public:
-  template <std::derived_from<HybridRecurrentCell> L, std::derived_from<HybridRecurrentCell> R>
-  BidirectionalCell(const L& l_cell, const R& r_cell, const std::string& output_prefix = "bi_")
-      : BidirectionalCell(std::make_shared<L>(l_cell), std::make_shared<R>(r_cell), output_prefix) {}
+  template <class L, class R>
+  requires(std::derived_from<std::remove_cvref_t<L>, HybridRecurrentCell>&&
+               std::derived_from<std::remove_cvref_t<R>, HybridRecurrentCell>)
+      BidirectionalCell(L&& l_cell, R&& r_cell, const std::string& output_prefix = "bi_")
+      : BidirectionalCell(std::make_shared<std::remove_cvref_t<L>>(l_cell),
+                          std::make_shared<std::remove_cvref_t<R>>(r_cell), output_prefix) {
+    number_in_order({std::is_lvalue_reference_v<L> ? nullptr : static_cast<const Block*>(&l_cell),
+                     std::is_lvalue_reference_v<R> ? nullptr : static_cast<const Block*>(&r_cell)});
+  }
   BidirectionalCell(std::shared_ptr<HybridRecurrentCell> l_cell, std::shared_ptr<HybridRecurrentCell> r_cell,
                     const std::string& output_prefix = "bi_");
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;

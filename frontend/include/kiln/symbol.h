@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,11 +39,12 @@ class KILN_API Symbol {
 
   /// Reads PREFIX-symbol.json of any version of MXNet. Throws kiln::Error, naming file, node and attribute.
   /// Unknown operators are kept but cannot be run.
-  static Symbol load(const std::string& path);
+  static Symbol load(const std::string& path, std::source_location where = std::source_location::current());
   /// The same from text; errors show `file`.
   static Symbol load_json(std::string_view json, const std::string& file = "the JSON text");
   /// Writes tojson() to a file, atomically.
-  void save(const std::string& path, bool remove_amp_cast = true) const;
+  void save(const std::string& path, bool remove_amp_cast = true,
+            std::source_location where = std::source_location::current()) const;
   /// JSON, byte-identical to MXNet 1.9.1's. As there, amp_cast and amp_multicast nodes are removed by
   /// default.
   std::string tojson(bool remove_amp_cast = true) const;
@@ -146,7 +148,7 @@ struct VarOptions {
 KILN_API Symbol var(const std::string& name, const VarOptions& options = {});
 /// One symbol with the outputs of several.
 KILN_API Symbol group(const std::vector<Symbol>& symbols);
-KILN_API Symbol load(const std::string& path);
+KILN_API Symbol load(const std::string& path, std::source_location where = std::source_location::current());
 KILN_API Symbol load_json(std::string_view json);
 
 }  // namespace sym

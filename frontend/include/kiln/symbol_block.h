@@ -15,7 +15,7 @@ class KILN_API SymbolBlock : public HybridBlock {
   /// Reads files of export_model() and MXNet's HybridBlock.export. Throws, naming the file, for an input that
   /// is no variable, a missing array, and an array that the symbol does not use.
   static SymbolBlock imports(const std::string& symbol_file, const std::vector<std::string>& input_names,
-                             const std::string& param_file = "");
+                             const std::string& param_file = "", Where where = Where::current());
 
   const Symbol& symbol() const;
   std::string str() const override;
