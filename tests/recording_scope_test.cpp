@@ -82,11 +82,16 @@ const std::vector<std::pair<std::string, Net::Body>>& programs() {
          }
          return Tensors{in[0] * c * in[1]};
        }},
-      {"a result that is paused in part",
+      {"a factor and a term",
        [](F& f, const Tensors& in) {
          const Tensor a = f.tanh(in[0] * in[1]);
-         const autograd::Pause pause;
-         return Tensors{a * 2 + in[1]};
+         const autograd::Record record;
+         Tensor b;
+         {
+           const autograd::Pause pause;
+           b = a * 2 + in[1];
+         }
+         return Tensors{a * b + b};
        }},
       {"a chain through Pause and around it",
        [](F& f, const Tensors& in) {

@@ -214,10 +214,18 @@ Tensor replaced(const Tensor& view, Tensor next, std::source_location where) {
 
 namespace {
 
+/// A value as an array of its own.
+Tensor alone(const ir::Entry& value, const Shape& shape, bool known, DType dtype) {
+  return TensorAccess::make(std::make_shared<Array>(Trace::current(), value, shape, known), 0, shape, dtype);
+}
+
 /// The value as a constant for gradients, in the scope of a Pause.
 Tensor without_gradient(const Tensor& value, std::source_location where) {
   const ir::Entry e = value_of(value, where);
-  if (!e.node->is_variable() && !e.node->recorded) return value;
+  // Not the view: in another scope it is another node that cuts it out.
+  if (!e.node->is_variable() && !e.node->recorded)
+    return alone(e, TensorAccess::shape(value), TensorAccess::array(value)->shape_known,
+                 TensorAccess::dtype(value));
   const Tensor* inputs[] = {&value};
   return record_node({.op = find_op_or_throw("BlockGrad"), .inputs = inputs, .given = {}, .where = where})[0];
 }
@@ -225,11 +233,8 @@ Tensor without_gradient(const Tensor& value, std::source_location where) {
 /// The present contents of an array with a gradient attached, which Pause allowed to be written: for
 /// gradients they are the array still, as `old` is.
 ir::Entry overwritten(const Array& array, const ir::Entry& old, DType dtype, std::source_location where) {
-  const auto as_tensor = [&](const ir::Entry& e) {
-    return TensorAccess::make(std::make_shared<Array>(Trace::current(), e, array.shape, true), 0, array.shape,
-                              dtype);
-  };
-  const Tensor before = as_tensor(old), now = as_tensor(array.value);
+  const Tensor before = alone(old, array.shape, true, dtype),
+               now = alone(array.value, array.shape, true, dtype);
   const Tensor* inputs[] = {&before, &now};
   const RecordingScopeIs scope(RecordingScope::record);
   const OpCall call{.op = find_op_or_throw("_overwritten"), .inputs = inputs, .given = {}, .where = where};
