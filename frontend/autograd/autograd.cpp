@@ -54,7 +54,9 @@ detail::ModeScope::~ModeScope() {
 void backward(const Tensors& heads, const Tensors& head_gradients, const BackwardOptions& options,
               std::source_location where) {
   const TrainMode mode(options.train);
-  kiln::detail::run_backward(heads, head_gradients, nullptr, {.retain = options.retain_graph}, where);
+  at_line(where, [&] {
+    kiln::detail::run_backward(heads, head_gradients, nullptr, {.retain = options.retain_graph}, where);
+  });
 }
 
 Tensors grad(const Tensors& heads, const Tensors& variables, const GradOptions& options,
@@ -63,10 +65,12 @@ Tensors grad(const Tensors& heads, const Tensors& variables, const GradOptions& 
   for (std::size_t i = 0; i < variables.size(); ++i)
     if (!variables[i].defined()) fail("{}variable {} is an undefined Tensor", line_prefix(where), i);
   const TrainMode mode(options.train);
-  return kiln::detail::run_backward(
-      heads, options.head_gradients, &variables,
-      {.retain = options.retain_graph.value_or(options.create_graph), .create_graph = options.create_graph},
-      where);
+  return at_line(where, [&] {
+    return kiln::detail::run_backward(
+        heads, options.head_gradients, &variables,
+        {.retain = options.retain_graph.value_or(options.create_graph), .create_graph = options.create_graph},
+        where);
+  });
 }
 
 }  // namespace autograd

@@ -69,7 +69,7 @@ std::int64_t Dataset::size() const { return source_->size; }
 Sample Dataset::at(std::int64_t i, Where where) const {
   if (i < 0 || i >= size())
     fail("{}there is no sample {}: the dataset has {}", line_prefix(where), i, size());
-  return source_->sample(i);
+  return at_line(where, [&] { return source_->sample(i); });
 }
 
 const Tensor& Dataset::only(const Sample& s) {
@@ -79,25 +79,26 @@ const Tensor& Dataset::only(const Sample& s) {
   return s.data();
 }
 
-Dataset Dataset::transformed(std::function<Sample(const Sample&)> fn, bool lazy) const {
+Dataset Dataset::transformed(std::function<Sample(const Sample&)> fn, bool lazy, Where where) const {
   Dataset out(size(), [from = *this, fn = std::move(fn)](std::int64_t i) { return fn(from.at(i, {})); });
   if (lazy) return out;
   std::vector<Sample> samples;
-  for (std::int64_t i = 0; i < size(); ++i) samples.push_back(out.at(i, {}));
+  for (std::int64_t i = 0; i < size(); ++i) samples.push_back(out.at(i, where));
   return SimpleDataset(std::move(samples));
 }
 
-Dataset Dataset::transform_first(std::function<Tensor(const Tensor&)> fn, bool lazy) const {
+Dataset Dataset::transform_first(std::function<Tensor(const Tensor&)> fn, bool lazy, Where where) const {
+  if (!fn) fail("{}the function of transform_first() is empty", line_prefix(where));
   const auto first = [fn = std::move(fn)](const Sample& s) {
     std::vector<Tensor> arrays = s.arrays();
     if (!arrays.empty()) arrays[0] = fn(arrays[0]);
     return Sample(std::move(arrays));
   };
-  return transformed(first, lazy);
+  return transformed(first, lazy, where);
 }
 
-Dataset Dataset::filtered(const std::function<bool(const Sample&)>& fn) const {
-  return chosen(FilterSampler(fn, *this).indices());
+Dataset Dataset::filtered(const std::function<bool(const Sample&)>& fn, Where where) const {
+  return chosen(FilterSampler(fn, *this, where).indices());
 }
 
 Dataset Dataset::chosen(Indices indices) const {
@@ -121,7 +122,7 @@ Dataset Dataset::take(std::int64_t count, Where where) const {
 }
 
 Dataset Dataset::sample(const Sampler& sampler, Where where) const {
-  Indices indices = sampler.indices(drawn_seed());
+  Indices indices = at_line(where, [&] { return sampler.indices(drawn_seed()); });
   for (const std::int64_t i : indices)
     if (i < 0 || i >= size())
       fail("{}the sampler gives index {}, and the dataset has {} samples", line_prefix(where), i, size());

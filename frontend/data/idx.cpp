@@ -1,4 +1,5 @@
 // IDX files: two zero bytes, the type, the number of axes, their extents, the elements; all big endian.
+#include "frontend/eager/invoke.h"
 #include "frontend/formats/bytes.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/formats/inflate.h"
@@ -69,9 +70,7 @@ std::vector<std::byte> unpacked(std::vector<std::byte> file, const std::string& 
   return inflated(in, file, Deflated::gzip, read_header(header).bytes + 1);
 }
 
-}  // namespace
-
-Tensor load_idx(const std::string& path) {
+Tensor read_idx(const std::string& path) {
   const std::vector<std::byte> file = unpacked(read_file(path, "IDX file"), path);
   ByteReader in(file, path);
   const IdxHeader header = read_header(in);
@@ -85,6 +84,12 @@ Tensor load_idx(const std::string& path) {
     std::reverse(turned.begin() + static_cast<std::ptrdiff_t>(i),
                  turned.begin() + static_cast<std::ptrdiff_t>(i + size_of(header.dtype)));
   return make_array(header.shape, header.dtype, turned);
+}
+
+}  // namespace
+
+Tensor load_idx(const std::string& path, std::source_location where) {
+  return at_line(where, [&] { return read_idx(path); });
 }
 
 }  // namespace kiln::data::vision

@@ -24,11 +24,11 @@ struct ImageShape {
   Shape with(std::int64_t new_height, std::int64_t new_width) const;
 };
 
-/// Throws, naming the transform `what`, for anything but u8 or f32 of three axes, or four if
+/// Throws, naming the transform `what` and its line, for anything but u8 or f32 of three axes, or four if
 /// `may_be_several`.
-ImageShape shape_of_image(const Tensor& x, std::string_view what, bool may_be_several = false);
+ImageShape shape_of_image(const Tensor& x, std::string_view what, Where where, bool may_be_several = false);
 /// The same, for an image of 1 or 3 channels.
-ImageShape shape_of_colors(const Tensor& x, std::string_view what);
+ImageShape shape_of_colors(const Tensor& x, std::string_view what, Where where);
 
 template <class T>
 T saturated(float v) {

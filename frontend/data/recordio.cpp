@@ -89,24 +89,26 @@ struct Reader::State {
   explicit State(const std::string& path) : file(path, what) {}
 };
 
-Reader::Reader(const std::string& path) : state_(std::make_unique<State>(path)) {}
+Reader::Reader(const std::string& path, std::source_location where)
+    : state_(at_line(where, [&] { return std::make_unique<State>(path); })) {}
 Reader::~Reader() = default;
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 
-std::optional<std::string> Reader::read() {
+std::optional<std::string> Reader::read(std::source_location where) {
   if (state_->at == state_->file.size()) return std::nullopt;
   std::uint64_t at = state_->at;
-  std::string record = state_->window.record(at);
+  std::string record = at_line(where, [&] { return state_->window.record(at); });
   state_->at = at;
   return record;
 }
 
 std::uint64_t Reader::tell() const { return state_->at; }
 
-void Reader::seek(std::uint64_t byte) {
+void Reader::seek(std::uint64_t byte, std::source_location where) {
   if (byte > state_->file.size())
-    fail("{}: there is no byte {}: the file has {}", state_->file.path(), byte, state_->file.size());
+    fail("{}{}: there is no byte {}: the file has {}", line_prefix(where), state_->file.path(), byte,
+         state_->file.size());
   state_->at = byte;
 }
 
@@ -116,20 +118,25 @@ struct Writer::State {
   std::string room = {};
 };
 
-Writer::Writer(const std::string& path) : state_(new State{OutputFile(path, what)}) {}
+Writer::Writer(const std::string& path, std::source_location where)
+    : state_(at_line(where, [&] { return new State{OutputFile(path, what)}; })) {}
 Writer::~Writer() = default;
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
 
-void Writer::write(std::string_view record) {
-  state_->room.clear();
-  append_record(state_->room, record);
-  state_->file.write(state_->room);
-  state_->at += state_->room.size();
+void Writer::write(std::string_view record, std::source_location where) {
+  at_line(where, [&] {
+    state_->room.clear();
+    append_record(state_->room, record);
+    state_->file.write(state_->room);
+    state_->at += state_->room.size();
+  });
 }
 
 std::uint64_t Writer::tell() const { return state_->at; }
-void Writer::close() { state_->file.close(); }
+void Writer::close(std::source_location where) {
+  at_line(where, [&] { state_->file.close(); });
+}
 
 struct IndexedReader::State {
   RecordFile file;
@@ -139,7 +146,8 @@ struct IndexedReader::State {
   explicit State(const std::string& path) : file(path, what) {}
 };
 
-IndexedReader::IndexedReader(const std::string& idx_path, const std::string& rec_path)
+IndexedReader::IndexedReader(const std::string& idx_path, const std::string& rec_path,
+                             std::source_location where) try
     : state_(std::make_unique<State>(rec_path)) {
   const std::vector<std::byte> content = read_file(idx_path, "index of a RecordIO file");
   IndexText text({reinterpret_cast<const char*>(content.data()), content.size()}, idx_path);
@@ -152,6 +160,8 @@ IndexedReader::IndexedReader(const std::string& idx_path, const std::string& rec
     if (!state_->bytes.emplace(key, byte).second) text.error(compose("key {} is there already", key));
     state_->keys.push_back(key);
   }
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 IndexedReader::~IndexedReader() = default;
 IndexedReader::IndexedReader(IndexedReader&&) noexcept = default;
@@ -159,12 +169,14 @@ IndexedReader& IndexedReader::operator=(IndexedReader&&) noexcept = default;
 
 const std::vector<std::int64_t>& IndexedReader::keys() const { return state_->keys; }
 
-std::string IndexedReader::read_idx(std::int64_t key) const {
-  const auto found = state_->bytes.find(key);
-  if (found == state_->bytes.end()) fail("{}: the index has no key {}", state_->file.path(), key);
-  RecordWindow window(state_->file, 1 << 12);
-  std::uint64_t at = found->second;
-  return window.record(at);
+std::string IndexedReader::read_idx(std::int64_t key, std::source_location where) const {
+  return at_line(where, [&] {
+    const auto found = state_->bytes.find(key);
+    if (found == state_->bytes.end()) fail("{}: the index has no key {}", state_->file.path(), key);
+    RecordWindow window(state_->file, 1 << 12);
+    std::uint64_t at = found->second;
+    return window.record(at);
+  });
 }
 
 struct IndexedWriter::State {
@@ -173,23 +185,28 @@ struct IndexedWriter::State {
   std::unordered_map<std::int64_t, std::uint64_t> bytes = {};
 };
 
-IndexedWriter::IndexedWriter(const std::string& idx_path, const std::string& rec_path)
-    : state_(new State{OutputFile(idx_path, "index of a RecordIO file"), Writer(rec_path)}) {}
+IndexedWriter::IndexedWriter(const std::string& idx_path, const std::string& rec_path,
+                             std::source_location where)
+    : state_(at_line(where, [&] {
+        return new State{OutputFile(idx_path, "index of a RecordIO file"), Writer(rec_path, where)};
+      })) {}
 IndexedWriter::~IndexedWriter() = default;
 IndexedWriter::IndexedWriter(IndexedWriter&&) noexcept = default;
 IndexedWriter& IndexedWriter::operator=(IndexedWriter&&) noexcept = default;
 
-void IndexedWriter::write_idx(std::int64_t key, std::string_view record) {
-  const std::uint64_t byte = state_->records.tell();
-  if (state_->bytes.contains(key)) fail("the key {} of a RecordIO file is written already", key);
-  state_->records.write(record);
-  state_->index.write(fmt::format("{}\t{}\n", key, byte));
-  state_->bytes.emplace(key, byte);
+void IndexedWriter::write_idx(std::int64_t key, std::string_view record, std::source_location where) {
+  at_line(where, [&] {
+    const std::uint64_t byte = state_->records.tell();
+    if (state_->bytes.contains(key)) fail("the key {} of a RecordIO file is written already", key);
+    state_->records.write(record, where);
+    state_->index.write(fmt::format("{}\t{}\n", key, byte));
+    state_->bytes.emplace(key, byte);
+  });
 }
 
-void IndexedWriter::close() {
-  state_->records.close();
-  state_->index.close();
+void IndexedWriter::close(std::source_location where) {
+  state_->records.close(where);
+  at_line(where, [&] { state_->index.close(); });
 }
 
 std::string pack(const IRHeader& header, std::string_view bytes) {
@@ -224,8 +241,9 @@ std::pair<IRHeader, std::size_t> header_of(std::span<const std::byte> record) {
 
 }  // namespace
 
-std::pair<IRHeader, std::string> unpack(std::string_view record) {
-  const auto [header, at] = header_of(std::as_bytes(std::span(record.data(), record.size())));
+std::pair<IRHeader, std::string> unpack(std::string_view record, std::source_location where) {
+  const auto [header, at] =
+      at_line(where, [&] { return header_of(std::as_bytes(std::span(record.data(), record.size()))); });
   return {header, std::string(record.substr(at))};
 }
 
@@ -236,7 +254,7 @@ std::pair<IRHeader, Tensor> unpack(const Tensor& record, std::source_location wh
          record.shape().str());
   const HostElements elements(record);
   const std::span<const std::byte> bytes(elements.data(), static_cast<std::size_t>(record.size()));
-  const auto [header, at] = header_of(bytes);
+  const auto [header, at] = at_line(where, [&] { return header_of(bytes); });
   return {header, make_array({static_cast<std::int64_t>(bytes.size() - at)}, DType::u8, bytes.subspan(at))};
 }
 
@@ -244,12 +262,12 @@ std::pair<IRHeader, Tensor> unpack(const Tensor& record, std::source_location wh
 
 namespace data {
 
-RecordFileDataset::RecordFileDataset(const std::string& path)
+RecordFileDataset::RecordFileDataset(const std::string& path, Where where)
     : Dataset([&]() -> Dataset {
         const auto file = std::make_shared<const recordio::IndexedReader>(
-            std::filesystem::path(path).replace_extension(".idx").string(), path);
+            std::filesystem::path(path).replace_extension(".idx").string(), path, where);
         return {static_cast<std::int64_t>(file->keys().size()), [file](std::int64_t i) -> Sample {
-                  const std::string record = file->read_idx(file->keys()[static_cast<std::size_t>(i)]);
+                  const std::string record = file->read_idx(file->keys()[static_cast<std::size_t>(i)], {});
                   const auto bytes = std::as_bytes(std::span(record));
                   return make_array({static_cast<std::int64_t>(bytes.size())}, DType::u8, bytes);
                 }};

@@ -122,8 +122,12 @@ RandomSampler::RandomSampler(std::int64_t length, Where where)
     : Sampler(
           length, [length](std::uint64_t seed) { return shuffled(length, seed); }, where) {}
 
-FilterSampler::FilterSampler(const std::function<bool(const Sample&)>& fn, const Dataset& dataset)
-    : Sampler(fixed(passing(fn, dataset))) {}
+FilterSampler::FilterSampler(const std::function<bool(const Sample&)>& fn, const Dataset& dataset,
+                             Where where)
+    : Sampler(at_line(where, [&] {
+        if (!fn) fail("the function of a FilterSampler is empty");
+        return fixed(passing(fn, dataset));
+      })) {}
 
 IntervalSampler::IntervalSampler(std::int64_t length, std::int64_t interval, bool rollover, Where where)
     : Sampler(at_line(where, [&] {
@@ -139,8 +143,11 @@ BatchSampler::BatchSampler(Sampler sampler, std::int64_t batch_size, LastBatch l
   count_ = [division](std::int64_t epoch) { return division.count(epoch); };
 }
 
-BatchSampler::BatchSampler(std::function<std::vector<Indices>(std::uint64_t, std::int64_t)> batches)
-    : batches_(std::move(batches)) {}
+BatchSampler::BatchSampler(std::function<std::vector<Indices>(std::uint64_t, std::int64_t)> batches,
+                           Where where)
+    : batches_(std::move(batches)) {
+  if (!batches_) fail("{}the batches of a sampler are an empty function", line_prefix(where));
+}
 
 std::vector<Indices> BatchSampler::batches(std::uint64_t seed, std::int64_t epoch) const {
   return batches_(seed, epoch);

@@ -7,6 +7,7 @@
 #include <kiln/transforms.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace kiln::data::vision::transforms {
 
@@ -14,22 +15,22 @@ Shape ImageShape::with(std::int64_t new_height, std::int64_t new_width) const {
   return several ? Shape{images, new_height, new_width, channels} : Shape{new_height, new_width, channels};
 }
 
-ImageShape shape_of_image(const Tensor& x, std::string_view what, bool may_be_several) {
-  check_readable(x, "a transform", {});
+ImageShape shape_of_image(const Tensor& x, std::string_view what, Where where, bool may_be_several) {
+  check_readable(x, "a transform", where);
   const Shape& s = x.shape();
   const bool several = may_be_several && s.rank() == 4;
   if (s.rank() != 3 && !several)
-    fail("{} takes images (height, width, channels), got shape {}", what, s.str());
+    fail("{}{} takes images (height, width, channels), got shape {}", line_prefix(where), what, s.str());
   if (x.dtype() != DType::u8 && x.dtype() != DType::f32)
-    fail("{} takes images of uint8 or float32, got {}", what, name_of(x.dtype()));
+    fail("{}{} takes images of uint8 or float32, got {}", line_prefix(where), what, name_of(x.dtype()));
   const std::size_t i = several ? 1 : 0;
   return {several ? s[0] : 1, s[i], s[i + 1], s[i + 2], several};
 }
 
-ImageShape shape_of_colors(const Tensor& x, std::string_view what) {
-  const ImageShape s = shape_of_image(x, what);
+ImageShape shape_of_colors(const Tensor& x, std::string_view what, Where where) {
+  const ImageShape s = shape_of_image(x, what, where);
   if (s.channels != 1 && s.channels != 3)
-    fail("{} takes images of 1 or 3 channels, got shape {}", what, x.shape().str());
+    fail("{}{} takes images of 1 or 3 channels, got shape {}", line_prefix(where), what, x.shape().str());
   return s;
 }
 
@@ -47,7 +48,7 @@ Tensor Compose::operator()(const Tensor& x) const {
 }
 
 Tensor ToTensor::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_image(x, "ToTensor", true);
+  const ImageShape s = shape_of_image(x, "ToTensor", where_, true);
   Tensor out = kiln::detail::TensorAccess::empty(
       s.several ? Shape{s.images, s.channels, s.height, s.width} : Shape{s.channels, s.height, s.width},
       DType::f32);
@@ -62,27 +63,30 @@ Tensor ToTensor::operator()(const Tensor& x) const {
 }
 
 Normalize::Normalize(std::vector<double> mean, std::vector<double> std, Where where)
-    : mean_(std::move(mean)), std_(std::move(std)) {
+    : Made(where), mean_(std::move(mean)), std_(std::move(std)) {
   if (mean_.empty() || std_.empty() || (mean_.size() != std_.size() && mean_.size() != 1 && std_.size() != 1))
     fail("{}Normalize takes one number or one for each channel, got {} means and {} deviations",
          line_prefix(where), mean_.size(), std_.size());
-  if (std::find(std_.begin(), std_.end(), 0.0) != std_.end())
-    fail("{}Normalize: a deviation is 0", line_prefix(where));
+  for (const double m : mean_)
+    if (!std::isfinite(m)) fail("{}Normalize: a mean is {}: it is a finite number", line_prefix(where), m);
+  for (const double s : std_)
+    if (!(s > 0 && std::isfinite(s)))
+      fail("{}Normalize: a deviation is {}: it is a finite number above 0", line_prefix(where), s);
 }
 
 Tensor Normalize::operator()(const Tensor& x) const {
-  check_readable(x, "a transform", {});
+  check_readable(x, "a transform", where_);
   const Shape& s = x.shape();
   if (x.dtype() != DType::f32 || (s.rank() != 3 && s.rank() != 4))
     fail(
-        "Normalize takes images of float32 (channels, height, width), as ToTensor makes them, got {} of "
+        "{}Normalize takes images of float32 (channels, height, width), as ToTensor makes them, got {} of "
         "shape {}",
-        name_of(x.dtype()), s.str());
+        line_prefix(where_), name_of(x.dtype()), s.str());
   const auto axis = static_cast<std::size_t>(s.rank() - 3);
   const std::size_t given = std::max(mean_.size(), std_.size());
   if (given != 1 && static_cast<std::int64_t>(given) != s[axis])
-    fail("Normalize has {} means or deviations, and the image of shape {} {} channels", given, s.str(),
-         s[axis]);
+    fail("{}Normalize has {} means or deviations, and the image of shape {} {} channels", line_prefix(where_),
+         given, s.str(), s[axis]);
   const std::int64_t plane = s[axis + 1] * s[axis + 2], planes = (axis == 0 ? 1 : s[0]) * s[axis];
   return made_of(x, s, [&]<class T>(const T* from, T* to) {
     for (std::int64_t p = 0; p < planes; ++p) {

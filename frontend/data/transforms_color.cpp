@@ -99,38 +99,38 @@ Color from_hls(const HueLightness& c) {
 }  // namespace
 
 RandomBrightness::RandomBrightness(double brightness, Where where)
-    : amount_(checked(brightness, "RandomBrightness", where)) {}
+    : Made(where), amount_(checked(brightness, "RandomBrightness", where)) {}
 
 Tensor RandomBrightness::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_colors(x, "RandomBrightness");
+  const ImageShape s = shape_of_colors(x, "RandomBrightness", where_);
   const float a = drawn_factor(amount_);
   return each_pixel(x, s, [&](const Color& c) { return blended(c, a, 0); });
 }
 
 RandomContrast::RandomContrast(double contrast, Where where)
-    : amount_(checked(contrast, "RandomContrast", where)) {}
+    : Made(where), amount_(checked(contrast, "RandomContrast", where)) {}
 
 Tensor RandomContrast::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_colors(x, "RandomContrast");
+  const ImageShape s = shape_of_colors(x, "RandomContrast", where_);
   const float a = drawn_factor(amount_);
   const float mean = mean_brightness(x, s);
   return each_pixel(x, s, [&](const Color& c) { return blended(c, a, mean); });
 }
 
 RandomSaturation::RandomSaturation(double saturation, Where where)
-    : amount_(checked(saturation, "RandomSaturation", where)) {}
+    : Made(where), amount_(checked(saturation, "RandomSaturation", where)) {}
 
 Tensor RandomSaturation::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_colors(x, "RandomSaturation");
+  const ImageShape s = shape_of_colors(x, "RandomSaturation", where_);
   const float a = drawn_factor(amount_);
   if (s.channels == 1) return x.to(cpu());
   return each_pixel(x, s, [&](const Color& c) { return blended(c, a, brightness_of(c)); });
 }
 
-RandomHue::RandomHue(double hue, Where where) : amount_(checked(hue, "RandomHue", where)) {}
+RandomHue::RandomHue(double hue, Where where) : Made(where), amount_(checked(hue, "RandomHue", where)) {}
 
 Tensor RandomHue::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_colors(x, "RandomHue");
+  const ImageShape s = shape_of_colors(x, "RandomHue", where_);
   const auto turn = static_cast<float>(6 * between(-amount_, amount_, drawn(1)[0]));
   if (s.channels == 1) return x.to(cpu());
   return each_pixel(x, s, [&](Color c) {
@@ -158,10 +158,11 @@ Tensor RandomColorJitter::operator()(const Tensor& x) const {
   return out;
 }
 
-RandomLighting::RandomLighting(double alpha, Where where) : alpha_(checked(alpha, "RandomLighting", where)) {}
+RandomLighting::RandomLighting(double alpha, Where where)
+    : Made(where), alpha_(checked(alpha, "RandomLighting", where)) {}
 
 Tensor RandomLighting::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_colors(x, "RandomLighting");
+  const ImageShape s = shape_of_colors(x, "RandomLighting", where_);
   // The deviations along the components, and the components of red, green and blue
   constexpr double deviation[] = {55.46, 4.794, 1.148};
   constexpr double component[3][3] = {

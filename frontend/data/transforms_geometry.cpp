@@ -47,10 +47,10 @@ T rounded(float v) {
 }
 
 /// The part of the images, which is within them, in another size.
-Tensor resized(const Tensor& x, const ImageShape& s, const Part& part, Size size,
-               Interpolation interpolation) {
+Tensor resized(const Tensor& x, const ImageShape& s, const Part& part, Size size, Interpolation interpolation,
+               Where where) {
   if (part.width < 1 || part.height < 1)
-    fail("an image of shape {} has no pixels that could be resized", x.shape().str());
+    fail("{}an image of shape {} has no pixels that could be resized", line_prefix(where), x.shape().str());
   const std::vector<Source> rows = sources(part.height, size.height, interpolation);
   const std::vector<Source> columns = sources(part.width, size.width, interpolation);
   return made_of(x, s.with(size.height, size.width), [&]<class T>(const T* from, T* to) {
@@ -79,26 +79,27 @@ Size checked(Size size, std::string_view what, Where where) {
   return size;
 }
 
-Tensor center_crop(const Tensor& x, const ImageShape& s, Size size, Interpolation interpolation) {
+Tensor center_crop(const Tensor& x, const ImageShape& s, Size size, Interpolation interpolation,
+                   Where where) {
   auto width = static_cast<double>(size.width), height = static_cast<double>(size.height);
   const auto w = static_cast<double>(s.width), h = static_cast<double>(s.height);
   if (h < height) width = width * h / height, height = h;
   if (w < width) height = height * w / width, width = w;
   const auto part_width = static_cast<std::int64_t>(width), part_height = static_cast<std::int64_t>(height);
   const Part part{(s.width - part_width) / 2, (s.height - part_height) / 2, part_width, part_height};
-  return resized(x, s, part, size, interpolation);
+  return resized(x, s, part, size, interpolation, where);
 }
 
 }  // namespace
 
 Resize::Resize(Size size, const ResizeOptions& options, Where where)
-    : size_(checked(size, "Resize", where)), options_(options) {
+    : Made(where), size_(checked(size, "Resize", where)), options_(options) {
   if (options.keep_ratio && size.width != size.height)
     fail("{}Resize with keep_ratio takes one number as size, that of the shorter side", line_prefix(where));
 }
 
 Tensor Resize::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_image(x, "Resize", true);
+  const ImageShape s = shape_of_image(x, "Resize", where_, true);
   Size size = size_;
   if (options_.keep_ratio && s.width > 0 && s.height > 0) {
     if (s.height > s.width)
@@ -106,12 +107,13 @@ Tensor Resize::operator()(const Tensor& x) const {
     else
       size.width = size_.width * s.width / s.height;
   }
-  return resized(x, s, {0, 0, s.width, s.height}, size, options_.interpolation);
+  return resized(x, s, {0, 0, s.width, s.height}, size, options_.interpolation, where_);
 }
 
 CropResize::CropResize(std::int64_t x, std::int64_t y, std::int64_t width, std::int64_t height,
                        std::optional<Size> size, Interpolation interpolation, Where where)
-    : x_(x),
+    : Made(where),
+      x_(x),
       y_(y),
       part_(checked({width, height}, "CropResize", where)),
       size_(checked(size.value_or(part_), "CropResize", where)),
@@ -121,53 +123,56 @@ CropResize::CropResize(std::int64_t x, std::int64_t y, std::int64_t width, std::
 }
 
 Tensor CropResize::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_image(x, "CropResize", true);
+  const ImageShape s = shape_of_image(x, "CropResize", where_, true);
   if (part_.width > s.width - x_ || part_.height > s.height - y_)
-    fail("CropResize: the part of {} x {} pixels at ({}, {}) is not within the image of shape {}",
-         part_.width, part_.height, x_, y_, x.shape().str());
-  return resized(x, s, {x_, y_, part_.width, part_.height}, size_, interpolation_);
+    fail("{}CropResize: the part of {} x {} pixels at ({}, {}) is not within the image of shape {}",
+         line_prefix(where_), part_.width, part_.height, x_, y_, x.shape().str());
+  return resized(x, s, {x_, y_, part_.width, part_.height}, size_, interpolation_, where_);
 }
 
 CenterCrop::CenterCrop(Size size, Interpolation interpolation, Where where)
-    : size_(checked(size, "CenterCrop", where)), interpolation_(interpolation) {}
+    : Made(where), size_(checked(size, "CenterCrop", where)), interpolation_(interpolation) {}
 
 Tensor CenterCrop::operator()(const Tensor& x) const {
-  return center_crop(x, shape_of_image(x, "CenterCrop"), size_, interpolation_);
+  return center_crop(x, shape_of_image(x, "CenterCrop", where_), size_, interpolation_, where_);
 }
 
 RandomResizedCrop::RandomResizedCrop(Size size, const RandomResizedCropOptions& options, Where where)
-    : size_(checked(size, "RandomResizedCrop", where)), options_(options) {
+    : Made(where), size_(checked(size, "RandomResizedCrop", where)), options_(options) {
   const auto check = [&](const std::pair<double, double>& range, std::string_view name) {
-    if (!(range.first > 0 && range.first <= range.second))
-      fail("{}RandomResizedCrop: the {} is from {} to {}, and must be above 0 and rising", line_prefix(where),
-           name, range.first, range.second);
+    if (!(range.first > 0 && range.first <= range.second && std::isfinite(range.second)))
+      fail("{}RandomResizedCrop: the {} is from {} to {}, and must be above 0, rising and finite",
+           line_prefix(where), name, range.first, range.second);
   };
   check(options.scale, "scale");
   check(options.ratio, "ratio");
 }
 
 Tensor RandomResizedCrop::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_image(x, "RandomResizedCrop");
+  const ImageShape s = shape_of_image(x, "RandomResizedCrop", where_);
   for (int tries = 0; tries < 10; ++tries) {
     const std::vector<float> u = drawn(4);
     const double area =
         between(options_.scale.first, options_.scale.second, u[0]) * static_cast<double>(s.width * s.height);
     const double ratio =
         std::exp(between(std::log(options_.ratio.first), std::log(options_.ratio.second), u[1]));
-    const auto width = static_cast<std::int64_t>(std::nearbyint(std::sqrt(area * ratio)));
-    const auto height = static_cast<std::int64_t>(std::nearbyint(std::sqrt(area / ratio)));
-    if (width > s.width || height > s.height || width < 1 || height < 1) continue;
+    const double wide = std::nearbyint(std::sqrt(area * ratio)),
+                 high = std::nearbyint(std::sqrt(area / ratio));
+    if (!(wide >= 1 && high >= 1 && wide <= static_cast<double>(s.width) &&
+          high <= static_cast<double>(s.height)))
+      continue;
+    const auto width = static_cast<std::int64_t>(wide), height = static_cast<std::int64_t>(high);
     const auto place = [](std::int64_t room, float part) {  // 0 to room
       return std::min(static_cast<std::int64_t>(between(0, static_cast<double>(room + 1), part)), room);
     };
     return resized(x, s, {place(s.width - width, u[2]), place(s.height - height, u[3]), width, height}, size_,
-                   options_.interpolation);
+                   options_.interpolation, where_);
   }
-  return center_crop(x, s, size_, options_.interpolation);
+  return center_crop(x, s, size_, options_.interpolation, where_);
 }
 
 Tensor RandomFlipLeftRight::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_image(x, "RandomFlipLeftRight");
+  const ImageShape s = shape_of_image(x, "RandomFlipLeftRight", where_);
   if (drawn(1)[0] >= 0.5f) return x.to(cpu());
   return made_of(x, x.shape(), [&]<class T>(const T* from, T* to) {
     for (std::int64_t pixel = 0; pixel < s.height * s.width; ++pixel) {
@@ -178,7 +183,7 @@ Tensor RandomFlipLeftRight::operator()(const Tensor& x) const {
 }
 
 Tensor RandomFlipTopBottom::operator()(const Tensor& x) const {
-  const ImageShape s = shape_of_image(x, "RandomFlipTopBottom");
+  const ImageShape s = shape_of_image(x, "RandomFlipTopBottom", where_);
   if (drawn(1)[0] >= 0.5f) return x.to(cpu());
   return made_of(x, x.shape(), [&]<class T>(const T* from, T* to) {
     for (std::int64_t row = 0; row < s.height; ++row)

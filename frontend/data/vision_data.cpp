@@ -1,4 +1,5 @@
 // MNIST and CIFAR.
+#include "frontend/eager/invoke.h"
 #include "frontend/formats/bytes.h"
 #include "frontend/formats/file_io.h"
 #include "runtime/fail.h"
@@ -21,7 +22,7 @@ Tensor idx_of(const std::string& root, const std::string& name) {
   std::error_code ignored;
   for (const char* const ending : {"", ".gz"})
     if (const std::string path = in_folder(root, name + ending); std::filesystem::exists(path, ignored))
-      return load_idx(path);
+      return load_idx(path, {});
   fail("{}: there is neither this file nor one with .gz; Kiln downloads nothing", in_folder(root, name));
 }
 
@@ -70,16 +71,20 @@ Dataset cifar(const std::string& root, std::initializer_list<const char*> names,
 
 }  // namespace
 
-MNIST::MNIST(const std::string& root, bool train) : Dataset(mnist(root, train)) {}
+MNIST::MNIST(const std::string& root, bool train, Where where)
+    : Dataset(at_line(where, [&] { return mnist(root, train); })) {}
 
-CIFAR10::CIFAR10(const std::string& root, bool train)
-    : Dataset(train ? cifar(root,
-                            {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
-                             "data_batch_5.bin"},
-                            1, 0)
-                    : cifar(root, {"test_batch.bin"}, 1, 0)) {}
+CIFAR10::CIFAR10(const std::string& root, bool train, Where where)
+    : Dataset(at_line(where, [&] {
+        return train ? cifar(root,
+                             {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+                              "data_batch_5.bin"},
+                             1, 0)
+                     : cifar(root, {"test_batch.bin"}, 1, 0);
+      })) {}
 
-CIFAR100::CIFAR100(const std::string& root, bool fine_label, bool train)
-    : Dataset(cifar(root, {train ? "train.bin" : "test.bin"}, 2, fine_label ? 1 : 0)) {}
+CIFAR100::CIFAR100(const std::string& root, bool fine_label, bool train, Where where)
+    : Dataset(at_line(
+          where, [&] { return cifar(root, {train ? "train.bin" : "test.bin"}, 2, fine_label ? 1 : 0); })) {}
 
 }  // namespace kiln::data::vision

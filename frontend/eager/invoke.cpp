@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <typeinfo>
 
 namespace kiln {
@@ -73,6 +74,8 @@ void rethrow_at_line(std::source_location where) {
     if (line.empty() || typeid(e) != typeid(Error) || names_place(e.what())) throw;
     throw Error(line + e.what(), e.kind());
   } catch (const std::bad_alloc&) {
+    fail("{}out of memory: {} bytes are held by live arrays", line, memory_report().live_bytes);
+  } catch (const std::length_error&) {  // of a container of more elements than there are addresses
     fail("{}out of memory: {} bytes are held by live arrays", line, memory_report().live_bytes);
   }
 }

@@ -1,5 +1,6 @@
 // Losses of a prediction and a label, with MXNet's operators in MXNet's order, so that exported files are
 // equal.
+#include "frontend/eager/invoke.h"
 #include "frontend/tensor/array.h"
 #include "ir/attrs.h"
 #include "runtime/fail.h"
@@ -186,9 +187,9 @@ Tensors KLDivLoss::hybrid_forward(F& F, const Tensors& in) {
   return {F.sum(weighted(loss, third(in)), {.axis = batch_axis_, .exclude = true})};
 }
 
-HuberLoss::HuberLoss(const HuberOptions& o)
+HuberLoss::HuberLoss(const HuberOptions& o, Where where)
     : Loss(o.weight, o.batch_axis, named(o.prefix), "huberloss"), rho_(o.rho) {
-  if (!(rho_.value() > 0)) fail("HuberLoss needs a positive rho, not {}", rho_.value());
+  if (!(rho_.value() > 0)) fail("{}HuberLoss needs a positive rho, not {}", line_prefix(where), rho_.value());
 }
 Tensors HuberLoss::hybrid_forward(F& F, const Tensors& in) {
   check_inputs(in, usual, 2);
@@ -225,10 +226,10 @@ Tensors SquaredHingeLoss::hybrid_forward(F& F, const Tensors& in) {
   return {mean(weighted(F.square(hinge(in[0], like(in[1], in[0]), margin_)), third(in)))};
 }
 
-LogisticLoss::LogisticLoss(const LogisticOptions& o)
+LogisticLoss::LogisticLoss(const LogisticOptions& o, Where where)
     : Loss(o.weight, o.batch_axis, named(o.prefix), "logisticloss"), signed_(o.label_format == "signed") {
   if (!signed_ && o.label_format != "binary")
-    fail("label_format can only be signed or binary, received {}.", o.label_format);
+    fail("{}label_format can only be signed or binary, received {}.", line_prefix(where), o.label_format);
 }
 Tensors LogisticLoss::hybrid_forward(F& F, const Tensors& in) {
   check_inputs(in, usual, 2);
@@ -238,11 +239,15 @@ Tensors LogisticLoss::hybrid_forward(F& F, const Tensors& in) {
   return {mean(weighted(binary_cross_entropy(pred, label), third(in)))};
 }
 
-PoissonNLLLoss::PoissonNLLLoss(const PoissonOptions& o)
+PoissonNLLLoss::PoissonNLLLoss(const PoissonOptions& o, Where where)
     : Loss(o.weight, o.batch_axis, named(o.prefix), "poissonnllloss"),
       from_logits_(o.from_logits),
       compute_full_(o.compute_full),
-      epsilon_(o.epsilon) {}
+      epsilon_(o.epsilon) {
+  if (!(epsilon_ >= 0))
+    fail("{}PoissonNLLLoss: epsilon is {}; it is added to the argument of a logarithm, and 0 or more",
+         line_prefix(where), epsilon_);
+}
 Tensors PoissonNLLLoss::hybrid_forward(F& F, const Tensors& in) {
   check_inputs(in, {"pred", "target", "sample_weight"}, 2);
   const Tensor& pred = in[0];

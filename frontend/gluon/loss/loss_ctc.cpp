@@ -1,23 +1,24 @@
 // The loss of connectionist temporal classification.
 #include "frontend/api/f_call.h"
+#include "frontend/eager/invoke.h"
 #include "runtime/fail.h"
 
 #include <kiln/loss.h>
 
 namespace kiln::loss {
 
-CTCLoss::CTCLoss(const CTCOptions& o)
+CTCLoss::CTCLoss(const CTCOptions& o, Where where)
     : Loss(o.weight, static_cast<int>(o.label_layout.find('N')), {.prefix = o.prefix}, "ctcloss"),
       layout_(o.layout),
       label_layout_(o.label_layout) {
   if (layout_ != "NTC" && layout_ != "TNC")
-    fail("Only 'NTC' and 'TNC' layouts for pred are supported, not {}", layout_);
+    fail("{}Only 'NTC' and 'TNC' layouts for pred are supported, not {}", line_prefix(where), layout_);
   if (label_layout_ != "NT" && label_layout_ != "TN")
-    fail("Only 'NT' and 'TN' layouts for label are supported, not {}", label_layout_);
+    fail("{}Only 'NT' and 'TN' layouts for label are supported, not {}", line_prefix(where), label_layout_);
 }
 
-CTCLoss CTCLoss::with(bool pred_lengths, bool label_lengths, const CTCOptions& options) {
-  CTCLoss loss(options);
+CTCLoss CTCLoss::with(bool pred_lengths, bool label_lengths, const CTCOptions& options, Where where) {
+  CTCLoss loss(options, where);
   loss.pred_lengths_ = pred_lengths;
   loss.label_lengths_ = label_lengths;
   return loss;

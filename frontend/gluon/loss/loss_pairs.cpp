@@ -1,4 +1,5 @@
 // Losses that compare vectors with each other.
+#include "frontend/eager/invoke.h"
 #include "frontend/tensor/array.h"
 #include "runtime/fail.h"
 
@@ -54,8 +55,11 @@ Tensors CosineEmbeddingLoss::hybrid_forward(F& F, const Tensors& in) {
   return {weighted(near + far, in.size() > 3 ? in[3] : Tensor())};
 }
 
-SDMLLoss::SDMLLoss(const SDMLOptions& o)
+SDMLLoss::SDMLLoss(const SDMLOptions& o, Where where)
     : Loss(o.weight, o.batch_axis, {.prefix = o.prefix}, "sdmlloss"), smoothing_(o.smoothing_parameter) {
+  if (!(smoothing_ >= 0 && smoothing_ <= 1))
+    fail("{}SDMLLoss: smoothing_parameter is {}; it is a probability, from 0 to 1", line_prefix(where),
+         smoothing_);
   kl_loss_ = std::make_shared<KLDivLoss>();
   register_child(kl_loss_, "kl_loss");
 }

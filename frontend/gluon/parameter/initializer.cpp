@@ -89,22 +89,31 @@ Initializer Constant(double value) {
   return all(fmt::format("[\"constant\", {{\"value\": {}}}]", value), value);
 }
 
-Initializer Uniform(double scale) {
+Initializer Uniform(double scale, Where where) {
+  if (!std::isfinite(scale))
+    fail("{}Uniform: the scale is {}; it is a finite number", line_prefix(where), scale);
   return of_values(fmt::format("[\"uniform\", {{\"scale\": {}}}]", scale),
                    {Distribution::Kind::uniform, scale});
 }
 
-Initializer Normal(double sigma) {
+Initializer Normal(double sigma, Where where) {
+  if (!(sigma >= 0 && std::isfinite(sigma)))
+    fail("{}Normal: sigma is {}; a deviation is a finite number, 0 or more", line_prefix(where), sigma);
   return of_values(fmt::format("[\"normal\", {{\"sigma\": {}}}]", sigma),
                    {Distribution::Kind::normal, sigma});
 }
 
-Initializer Xavier(const XavierOptions& o) {
+Initializer Xavier(const XavierOptions& o, Where where) {
   const bool gaussian = o.rnd_type == "gaussian";
   if (!gaussian && o.rnd_type != "uniform")
-    fail("Unknown random type '{}' of Xavier; there are uniform and gaussian", o.rnd_type);
+    fail("{}Unknown random type '{}' of Xavier; there are uniform and gaussian", line_prefix(where),
+         o.rnd_type);
   if (o.factor_type != "avg" && o.factor_type != "in" && o.factor_type != "out")
-    fail("Incorrect factor type '{}' of Xavier; there are avg, in and out", o.factor_type);
+    fail("{}Incorrect factor type '{}' of Xavier; there are avg, in and out", line_prefix(where),
+         o.factor_type);
+  if (!(o.magnitude >= 0 && std::isfinite(o.magnitude)))
+    fail("{}Xavier: the magnitude is {}; it is a finite number, 0 or more, whose root is taken",
+         line_prefix(where), o.magnitude);
   auto distribution = [gaussian, o](const Shape& shape) {
     if (shape.rank() < 2)
       fail(
@@ -126,10 +135,10 @@ Initializer Xavier(const XavierOptions& o) {
       std::move(distribution));
 }
 
-Initializer MSRAPrelu(const std::string& factor_type, double slope) {
+Initializer MSRAPrelu(const std::string& factor_type, double slope, Where where) {
   const double magnitude = 2 / (1 + slope * slope);
   const Initializer xavier =
-      Xavier({.rnd_type = "gaussian", .factor_type = factor_type, .magnitude = magnitude});
+      Xavier({.rnd_type = "gaussian", .factor_type = factor_type, .magnitude = magnitude}, where);
   return InitializerAccess::make(
       fmt::format("[\"msraprelu\", {{\"factor_type\": \"{}\", \"slope\": {}}}]", factor_type, slope),
       *InitializerAccess::distribution(xavier));

@@ -44,15 +44,19 @@ Initializer load(const std::vector<NamedArray>& params, const std::string& sourc
 
 }  // namespace
 
-Initializer Mixed(const std::vector<std::string>& patterns, const std::vector<Initializer>& initializers) {
+Initializer Mixed(const std::vector<std::string>& patterns, const std::vector<Initializer>& initializers,
+                  Where where) {
   if (patterns.size() != initializers.size())
-    fail("Mixed takes an initializer for each pattern: there are {} patterns and {} initializers",
-         patterns.size(), initializers.size());
+    fail("{}Mixed takes an initializer for each pattern: there are {} patterns and {} initializers",
+         line_prefix(where), patterns.size(), initializers.size());
   using Case = std::pair<std::unique_ptr<detail::NamePattern>, Initializer>;
   auto cases = std::make_shared<std::vector<Case>>();
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    if (!initializers[i].defined()) fail("Mixed: the initializer for '{}' is empty", patterns[i]);
-    cases->emplace_back(std::make_unique<detail::NamePattern>(patterns[i]), initializers[i]);
+    if (!initializers[i].defined())
+      fail("{}Mixed: the initializer for '{}' is empty", line_prefix(where), patterns[i]);
+    at_line(where, [&] {
+      cases->emplace_back(std::make_unique<detail::NamePattern>(patterns[i]), initializers[i]);
+    });
   }
   return Initializer::choosing(
       "[\"mixed\", {}]", [cases](const std::string& parameter, const Initializer& own) {
@@ -68,8 +72,8 @@ Initializer Load(const std::vector<NamedArray>& params, const Initializer& defau
   return load(params, "Load: ", default_init);
 }
 
-Initializer Load(const std::string& path, const Initializer& default_init, std::source_location where) {
-  return load(at_line(where, [&] { return load_arrays(path); }), path + ": ", default_init);
+Initializer Load(const std::string& path, const Initializer& default_init, Where where) {
+  return load(at_line(where, [&] { return load_arrays(path, {}); }), path + ": ", default_init);
 }
 
 }  // namespace kiln::init

@@ -1,4 +1,5 @@
 // Initializers whose values depend on each other, or on where they are.
+#include "frontend/eager/invoke.h"
 #include "frontend/gluon/parameter/random_fill.h"
 #include "runtime/fail.h"
 
@@ -56,10 +57,13 @@ void fill_orthogonal(std::span<double> rows, std::size_t columns,
 
 }  // namespace
 
-Initializer Orthogonal(const OrthogonalOptions& o) {
+Initializer Orthogonal(const OrthogonalOptions& o, Where where) {
   const bool normal = o.rand_type == "normal";
   if (!normal && o.rand_type != "uniform")
-    fail("Unknown random type '{}' of Orthogonal; there are uniform and normal", o.rand_type);
+    fail("{}Unknown random type '{}' of Orthogonal; there are uniform and normal", line_prefix(where),
+         o.rand_type);
+  if (!std::isfinite(o.scale))
+    fail("{}Orthogonal: the scale is {}; it is a finite number", line_prefix(where), o.scale);
   auto fill = [normal, scale = o.scale](std::span<double> out, const Shape& shape,
                                         const std::function<double()>& uniform) {
     if (shape.rank() < 1) fail("Orthogonal needs an axis: choose another initializer for a scalar");

@@ -1,6 +1,7 @@
 // Clipping of gradients by the norm of all of them together.
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
+#include "frontend/tensor/elements.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
 
@@ -17,6 +18,13 @@ double clip_global_norm(const std::vector<Tensor>& arrays, double max_norm, bool
   return at_line(where, [&] {
     if (arrays.empty()) fail("clip_global_norm needs arrays");
     if (!(max_norm > 0)) fail("clip_global_norm: max_norm is {}; a norm is above 0", max_norm);
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      if (check_readable(arrays[i], "clip_global_norm", {}); !is_floating(arrays[i].dtype()))
+        fail(
+            "clip_global_norm: array {} is {}, and scaled integers would be zeros: clip floating-point "
+            "arrays, "
+            "such as gradients, or cast them first",
+            i, name_of(arrays[i].dtype()));
     const autograd::Pause pause;
     const CallSite site(where, where);
     // One number for each array, added up in the order of the arrays.

@@ -15,6 +15,15 @@
 
 namespace kiln::data {
 
+/// A number in brackets, with the line that has it.
+struct IndexAt {
+  template <std::integral I>
+  IndexAt(I i, std::source_location line = std::source_location::current())
+      : index(static_cast<std::int64_t>(i)), where(line) {}
+  std::int64_t index;
+  std::source_location where;
+};
+
 /// The arrays of a sample: the data, then the label, if it has one. `const auto& [data, label] = sample`
 /// takes both. Copies share the arrays.
 class KILN_API Sample {
@@ -29,7 +38,7 @@ class KILN_API Sample {
 
   std::size_t size() const { return arrays_.size(); }
   /// Throws for a sample without that array.
-  const Tensor& operator[](std::size_t i) const { return at(i, Where()); }
+  const Tensor& operator[](IndexAt i) const { return at(static_cast<std::size_t>(i.index), i.where); }
   const Tensor& data(Where where = Where::current()) const { return at(0, where); }
   const Tensor& label(Where where = Where::current()) const { return at(1, where); }
   const std::vector<Tensor>& arrays() const { return arrays_; }
@@ -62,24 +71,25 @@ class KILN_API Dataset {
   std::int64_t size() const;
   /// Throws for an index that is not in the dataset. Samples are made each time, and need not be on the CPU.
   Sample at(std::int64_t i, Where where = Where::current()) const;
-  Sample operator[](std::int64_t i) const { return at(i, Where()); }
+  Sample operator[](IndexAt i) const { return at(i.index, i.where); }
 
   /// `fn` of each sample. It takes a Sample or its arrays, one or two Tensors, and returns what a Sample is
   /// made of. `lazy`: when the sample is read, each time; else now, once. With random transforms only a lazy
   /// dataset differs from epoch to epoch.
   template <class Fn>
-  Dataset transform(Fn fn, bool lazy = true) const {
-    return transformed(of_sample(std::move(fn)), lazy);
+  Dataset transform(Fn fn, bool lazy = true, Where where = Where::current()) const {
+    return transformed(of_sample(std::move(fn)), lazy, where);
   }
   /// `fn` of the first array of each sample, which it replaces.
-  Dataset transform_first(std::function<Tensor(const Tensor&)> fn, bool lazy = true) const;
+  Dataset transform_first(std::function<Tensor(const Tensor&)> fn, bool lazy = true,
+                          Where where = Where::current()) const;
   /// The samples of which `fn`, called now with what transform()'s takes, returns true.
   template <class Fn>
-  Dataset filter(Fn fn) const {
+  Dataset filter(Fn fn, Where where = Where::current()) const {
     if constexpr (std::invocable<Fn&, const Sample&>)
-      return filtered(std::move(fn));
+      return filtered(std::move(fn), where);
     else
-      return filtered([fn = std::move(fn)](const Sample& s) mutable { return call(fn, s); });
+      return filtered([fn = std::move(fn)](const Sample& s) mutable { return call(fn, s); }, where);
   }
   /// Part `index` of `num_shards` parts of consecutive samples, whose sizes differ by at most one.
   Dataset shard(std::int64_t num_shards, std::int64_t index, Where where = Where::current()) const;
@@ -109,8 +119,8 @@ class KILN_API Dataset {
       return [fn = std::move(fn)](const Sample& s) mutable -> Sample { return call(fn, s); };
   }
   static const Tensor& only(const Sample& s);
-  Dataset transformed(std::function<Sample(const Sample&)> fn, bool lazy) const;
-  Dataset filtered(const std::function<bool(const Sample&)>& fn) const;
+  Dataset transformed(std::function<Sample(const Sample&)> fn, bool lazy, Where where) const;
+  Dataset filtered(const std::function<bool(const Sample&)>& fn, Where where) const;
   Dataset chosen(std::vector<std::int64_t> indices) const;
 
   std::shared_ptr<const Source> source_;
@@ -138,7 +148,7 @@ class KILN_API SimpleDataset : public Dataset {
 /// kiln::Error as recordio::IndexedReader does.
 class KILN_API RecordFileDataset : public Dataset {
  public:
-  explicit RecordFileDataset(const std::string& path);
+  explicit RecordFileDataset(const std::string& path, Where where = Where::current());
 };
 
 /// One number, of shape (): a label of a sample.

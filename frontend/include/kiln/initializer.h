@@ -58,13 +58,15 @@ class KILN_API Initializer {
 
 namespace init {
 
+using Where = std::source_location;
+
 KILN_API Initializer Zero();
 KILN_API Initializer One();
 KILN_API Initializer Constant(double value);
 /// Uniform in [-scale, scale).
-KILN_API Initializer Uniform(double scale = 0.07);
-/// Gaussian with mean 0 and deviation sigma.
-KILN_API Initializer Normal(double sigma = 0.01);
+KILN_API Initializer Uniform(double scale = 0.07, Where where = Where::current());
+/// Gaussian with mean 0 and deviation sigma, 0 or more.
+KILN_API Initializer Normal(double sigma = 0.01, Where where = Where::current());
 
 struct XavierOptions {
   std::string rnd_type = "uniform";  ///< "uniform" or "gaussian"
@@ -73,9 +75,10 @@ struct XavierOptions {
 };
 /// Scale sqrt(magnitude / factor); factor is the fan-in, fan-out or their mean (Glorot and Bengio 2010).
 /// Needs two axes or more: outputs, inputs, window.
-KILN_API Initializer Xavier(const XavierOptions& options = {});
+KILN_API Initializer Xavier(const XavierOptions& options = {}, Where where = Where::current());
 /// Xavier for a PReLU with that slope (He et al. 2015).
-KILN_API Initializer MSRAPrelu(const std::string& factor_type = "avg", double slope = 0.25);
+KILN_API Initializer MSRAPrelu(const std::string& factor_type = "avg", double slope = 0.25,
+                               Where where = Where::current());
 
 struct OrthogonalOptions {
   double scale = 1.414;
@@ -84,7 +87,7 @@ struct OrthogonalOptions {
 /// A matrix of shape[0] rows, scaled by `scale`, whose rows (or columns, if there are more rows than columns)
 /// are orthogonal to each other and of length 1 (Saxe et al. 2013): random numbers, made orthogonal in the
 /// order of the rows (columns) by the method of Gram and Schmidt.
-KILN_API Initializer Orthogonal(const OrthogonalOptions& options = {});
+KILN_API Initializer Orthogonal(const OrthogonalOptions& options = {}, Where where = Where::current());
 /// The window of a transposed convolution that upsamples by bilinear interpolation. Needs four axes. Each
 /// channel has the window, as in MXNet: for a layer with as many groups as channels.
 KILN_API Initializer Bilinear();
@@ -95,14 +98,14 @@ KILN_API Initializer LSTMBias(double forget_bias = 1.0);
 /// parameter that was made with an initializer keeps it. Throws for lists of different lengths and bad
 /// expressions; where it is used, for a name that none matches.
 KILN_API Initializer Mixed(const std::vector<std::string>& patterns,
-                           const std::vector<Initializer>& initializers);
+                           const std::vector<Initializer>& initializers, Where where = Where::current());
 /// Values by full name, without the prefixes "arg:" and "aux:", also for a parameter that was made with an
 /// initializer. Others get that one, or `default_init`; without a default they are errors, as are values of
 /// another shape.
 KILN_API Initializer Load(const std::vector<NamedArray>& params, const Initializer& default_init = {});
 /// The same from a file of arrays, which is read here.
 KILN_API Initializer Load(const std::string& path, const Initializer& default_init = {},
-                          std::source_location where = std::source_location::current());
+                          Where where = Where::current());
 
 }  // namespace init
 }  // namespace kiln

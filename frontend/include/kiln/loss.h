@@ -140,7 +140,7 @@ struct HuberOptions {
 };
 class KILN_API HuberLoss : public Loss {
  public:
-  explicit HuberLoss(const HuberOptions& options = {});
+  explicit HuberLoss(const HuberOptions& options = {}, Where where = Where::current());
 
  protected:
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;
@@ -187,7 +187,7 @@ struct LogisticOptions {
 /// log(1 + exp(-pred * label)), averaged.
 class KILN_API LogisticLoss : public Loss {
  public:
-  explicit LogisticLoss(const LogisticOptions& options = {});
+  explicit LogisticLoss(const LogisticOptions& options = {}, Where where = Where::current());
 
  protected:
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;
@@ -219,7 +219,7 @@ struct PoissonOptions {
 /// Negative log-likelihood of counts, averaged over all elements: (1,).
 class KILN_API PoissonNLLLoss : public Loss {
  public:
-  explicit PoissonNLLLoss(const PoissonOptions& options = {});
+  explicit PoissonNLLLoss(const PoissonOptions& options = {}, Where where = Where::current());
 
  protected:
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;
@@ -258,7 +258,7 @@ struct SDMLOptions {
 /// batch of two or more.
 class KILN_API SDMLLoss : public Loss {
  public:
-  explicit SDMLLoss(const SDMLOptions& options = {});
+  explicit SDMLLoss(const SDMLOptions& options = {}, Where where = Where::current());
 
  protected:
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;
@@ -280,9 +280,10 @@ struct CTCOptions {
 /// are given.
 class KILN_API CTCLoss : public Loss {
  public:
-  explicit CTCLoss(const CTCOptions& options = {});
+  explicit CTCLoss(const CTCOptions& options = {}, Where where = Where::current());
   /// A loss whose calls take exactly these lengths.
-  static CTCLoss with(bool pred_lengths, bool label_lengths, const CTCOptions& options = {});
+  static CTCLoss with(bool pred_lengths, bool label_lengths, const CTCOptions& options = {},
+                      Where where = Where::current());
 
  protected:
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;

@@ -16,9 +16,9 @@ class ParameterDict;
 /// prefix opens no name scope: its children, parameters and nodes use the enclosing scope.
 struct BlockOptions {
   std::optional<std::string> prefix = {};
-  /// The dictionary of another block, to share its parameters: also with blocks that are made in the name scope
-  /// of this one, by name. One that contradicts the parameter of its name is an error at its first use. The
-  /// constructor copies the handle.
+  /// The dictionary of another block, to share its parameters: also with blocks that are made in the name
+  /// scope of this one, by name. One that contradicts the parameter of its name is an error at its first use.
+  /// The constructor copies the handle.
   const ParameterDict* params = nullptr;
 };
 

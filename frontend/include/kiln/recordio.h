@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,17 +21,17 @@ namespace kiln::recordio {
 /// Reads records one after another. Thread rule: one thread at a time.
 class KILN_API Reader {
  public:
-  explicit Reader(const std::string& path);
+  explicit Reader(const std::string& path, std::source_location where = std::source_location::current());
   ~Reader();
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) noexcept;
 
   /// The next record; none at the end of the file.
-  std::optional<std::string> read();
+  std::optional<std::string> read(std::source_location where = std::source_location::current());
   /// The byte at which the next record begins.
   std::uint64_t tell() const;
   /// Goes on at a byte that tell() has told.
-  void seek(std::uint64_t byte);
+  void seek(std::uint64_t byte, std::source_location where = std::source_location::current());
   /// Goes on at the beginning.
   void reset() { seek(0); }
 
@@ -43,18 +44,18 @@ class KILN_API Reader {
 class KILN_API Writer {
  public:
   /// Throws if the file cannot be written. An old one is emptied.
-  explicit Writer(const std::string& path);
+  explicit Writer(const std::string& path, std::source_location where = std::source_location::current());
   /// Closes the file; what fails then is lost, which close() would throw.
   ~Writer();
   Writer(Writer&&) noexcept;
   Writer& operator=(Writer&&) noexcept;
 
   /// Throws for a record of 2^29 bytes or more, after close(), and if the system cannot write.
-  void write(std::string_view record);
+  void write(std::string_view record, std::source_location where = std::source_location::current());
   /// The byte at which the next record begins.
   std::uint64_t tell() const;
   /// Writes what is still in memory and closes the file. A second call does nothing.
-  void close();
+  void close(std::source_location where = std::source_location::current());
 
  private:
   struct State;
@@ -65,7 +66,8 @@ class KILN_API Writer {
 class KILN_API IndexedReader {
  public:
   /// Throws for an index with another line, the same key twice, or a byte behind the file's end.
-  IndexedReader(const std::string& idx_path, const std::string& rec_path);
+  IndexedReader(const std::string& idx_path, const std::string& rec_path,
+                std::source_location where = std::source_location::current());
   ~IndexedReader();
   IndexedReader(IndexedReader&&) noexcept;
   IndexedReader& operator=(IndexedReader&&) noexcept;
@@ -73,7 +75,7 @@ class KILN_API IndexedReader {
   /// In the order of the index.
   const std::vector<std::int64_t>& keys() const;
   /// Throws for a key that is not in the index.
-  std::string read_idx(std::int64_t key) const;
+  std::string read_idx(std::int64_t key, std::source_location where = std::source_location::current()) const;
 
  private:
   struct State;
@@ -83,15 +85,17 @@ class KILN_API IndexedReader {
 /// Writes records with their index. Thread rule: one thread at a time.
 class KILN_API IndexedWriter {
  public:
-  IndexedWriter(const std::string& idx_path, const std::string& rec_path);
+  IndexedWriter(const std::string& idx_path, const std::string& rec_path,
+                std::source_location where = std::source_location::current());
   ~IndexedWriter();
   IndexedWriter(IndexedWriter&&) noexcept;
   IndexedWriter& operator=(IndexedWriter&&) noexcept;
 
   /// As Writer::write(). Throws for a key that was written before.
-  void write_idx(std::int64_t key, std::string_view record);
+  void write_idx(std::int64_t key, std::string_view record,
+                 std::source_location where = std::source_location::current());
   /// As Writer::close(), for both files.
-  void close();
+  void close(std::source_location where = std::source_location::current());
 
  private:
   struct State;
@@ -111,7 +115,8 @@ struct IRHeader {
 /// form, as the label is a number or an array: here it is a number.
 KILN_API std::string pack(const IRHeader& header, std::string_view bytes);
 /// The two parts of a record. Throws for a record that is shorter than its header says.
-KILN_API std::pair<IRHeader, std::string> unpack(std::string_view record);
+KILN_API std::pair<IRHeader, std::string> unpack(
+    std::string_view record, std::source_location where = std::source_location::current());
 /// The same of a sample of RecordFileDataset; the bytes are u8 of shape (bytes,).
 KILN_API std::pair<IRHeader, Tensor> unpack(const Tensor& record,
                                             std::source_location where = std::source_location::current());

@@ -48,7 +48,8 @@ class KILN_API RandomSampler : public Sampler {
 /// The indices of the samples of which `fn` returns true. It is called now.
 class KILN_API FilterSampler : public Sampler {
  public:
-  FilterSampler(const std::function<bool(const Sample&)>& fn, const Dataset& dataset);
+  FilterSampler(const std::function<bool(const Sample&)>& fn, const Dataset& dataset,
+                Where where = Where::current());
 };
 
 /// 0, interval, 2 * interval, ... below `length`; with `rollover` then 1, interval + 1, ... until each index
@@ -75,7 +76,8 @@ class KILN_API BatchSampler {
   BatchSampler(Sampler sampler, std::int64_t batch_size, LastBatch last_batch = LastBatch::keep,
                Where where = Where::current());
   /// A program's own.
-  explicit BatchSampler(std::function<std::vector<Indices>(std::uint64_t seed, std::int64_t epoch)> batches);
+  explicit BatchSampler(std::function<std::vector<Indices>(std::uint64_t seed, std::int64_t epoch)> batches,
+                        Where where = Where::current());
 
   /// The indices of each batch of this epoch, counted from 0. The sampler's seed is made of both numbers.
   std::vector<Indices> batches(std::uint64_t seed = 0, std::int64_t epoch = 0) const;

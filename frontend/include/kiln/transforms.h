@@ -13,7 +13,7 @@
 /// Transforms of images for Dataset::transform_first(), as mxnet.gluon.data.vision.transforms. An image is u8
 /// or f32 of shape (height, width, channels), u8 from 0 to 255; results on u8 are cut off at both ends, then
 /// rounded towards 0, unless said otherwise. They throw kiln::Error for other shapes and dtypes, and while
-/// tracing. Results are on the CPU.
+/// tracing, with the line that made the transform. Results are on the CPU.
 ///
 /// The random ones draw by kiln::random: within a DataLoader numbers of the sample, else of the program's
 /// stream. How many they draw does not depend on the numbers, except in RandomResizedCrop. Any thread.
@@ -21,6 +21,13 @@ namespace kiln::data::vision::transforms {
 
 using Transform = std::function<Tensor(const Tensor&)>;
 using Where = std::source_location;
+
+/// The line that made a transform, for its errors: a call, by a dataset's function, has none.
+class KILN_API Made {
+ protected:
+  explicit Made(Where where) : where_(where) {}
+  Where where_;
+};
 
 /// One after another.
 class KILN_API Compose {
@@ -32,10 +39,10 @@ class KILN_API Compose {
   std::vector<Transform> transforms_;
 };
 
-class KILN_API Cast {
+class KILN_API Cast : Made {
  public:
-  explicit Cast(DType dtype = DType::f32) : dtype_(dtype) {}
-  Tensor operator()(const Tensor& x) const { return x.astype(dtype_); }
+  explicit Cast(DType dtype = DType::f32, Where where = Where::current()) : Made(where), dtype_(dtype) {}
+  Tensor operator()(const Tensor& x) const { return x.astype(dtype_, where_); }
 
  private:
   DType dtype_;
@@ -43,18 +50,19 @@ class KILN_API Cast {
 
 /// Images (height, width, channels) to f32 (channels, height, width), divided by 255; also several,
 /// (images, height, width, channels).
-class KILN_API ToTensor {
+class KILN_API ToTensor : Made {
  public:
+  explicit ToTensor(Where where = Where::current()) : Made(where) {}
   Tensor operator()(const Tensor& x) const;
 };
 
 /// (x - mean) / std in f32, one number each or one for each channel; of f32 (channels, height, width), or
 /// several of these.
-class KILN_API Normalize {
+class KILN_API Normalize : Made {
  public:
   explicit Normalize(double mean = 0, double std = 1, Where where = Where::current())
       : Normalize(std::vector{mean}, std::vector{std}, where) {}
-  /// Throws for a deviation of 0, and for two lists of several numbers and different lengths.
+  /// Throws for a deviation that is not above 0, and for two lists of several numbers and different lengths.
   Normalize(std::vector<double> mean, std::vector<double> std, Where where = Where::current());
   Tensor operator()(const Tensor& x) const;
 
@@ -82,7 +90,7 @@ struct ResizeOptions {
   Interpolation interpolation = Interpolation::bilinear;
 };
 /// One image or several, (images, height, width, channels).
-class KILN_API Resize {
+class KILN_API Resize : Made {
  public:
   explicit Resize(Size size, const ResizeOptions& options = {}, Where where = Where::current());
   Tensor operator()(const Tensor& x) const;
@@ -93,7 +101,7 @@ class KILN_API Resize {
 };
 
 /// The part of an image with the left upper corner (x, y), resized if a size is given. One image or several.
-class KILN_API CropResize {
+class KILN_API CropResize : Made {
  public:
   CropResize(std::int64_t x, std::int64_t y, std::int64_t width, std::int64_t height,
              std::optional<Size> size = {}, Interpolation interpolation = Interpolation::bilinear,
@@ -108,7 +116,7 @@ class KILN_API CropResize {
 };
 
 /// The middle of an image; of a smaller image the largest part of this ratio, made larger.
-class KILN_API CenterCrop {
+class KILN_API CenterCrop : Made {
  public:
   explicit CenterCrop(Size size, Interpolation interpolation = Interpolation::bilinear,
                       Where where = Where::current());
@@ -125,7 +133,7 @@ struct RandomResizedCropOptions {
   Interpolation interpolation = Interpolation::bilinear;
 };
 /// A random part, resized. After ten that are not within the image, CenterCrop.
-class KILN_API RandomResizedCrop {
+class KILN_API RandomResizedCrop : Made {
  public:
   explicit RandomResizedCrop(Size size, const RandomResizedCropOptions& options = {},
                              Where where = Where::current());
@@ -137,17 +145,19 @@ class KILN_API RandomResizedCrop {
 };
 
 /// Mirrors half of the images.
-class KILN_API RandomFlipLeftRight {
+class KILN_API RandomFlipLeftRight : Made {
  public:
+  explicit RandomFlipLeftRight(Where where = Where::current()) : Made(where) {}
   Tensor operator()(const Tensor& x) const;
 };
-class KILN_API RandomFlipTopBottom {
+class KILN_API RandomFlipTopBottom : Made {
  public:
+  explicit RandomFlipTopBottom(Where where = Where::current()) : Made(where) {}
   Tensor operator()(const Tensor& x) const;
 };
 
 /// x * a, with a random factor a from max(0, 1 - brightness) to 1 + brightness.
-class KILN_API RandomBrightness {
+class KILN_API RandomBrightness : Made {
  public:
   explicit RandomBrightness(double brightness, Where where = Where::current());
   Tensor operator()(const Tensor& x) const;
@@ -158,7 +168,7 @@ class KILN_API RandomBrightness {
 
 /// x * a + (1 - a) * m, with such a factor, and m the mean brightness 0.299 r + 0.587 g + 0.114 b of the
 /// image.
-class KILN_API RandomContrast {
+class KILN_API RandomContrast : Made {
  public:
   explicit RandomContrast(double contrast, Where where = Where::current());
   Tensor operator()(const Tensor& x) const;
@@ -169,7 +179,7 @@ class KILN_API RandomContrast {
 
 /// x * a + (1 - a) * m, with m the brightness of each pixel. (MXNet 1.9.1 takes 0.114 b for it.) An image of
 /// one channel stays as it is.
-class KILN_API RandomSaturation {
+class KILN_API RandomSaturation : Made {
  public:
   explicit RandomSaturation(double saturation, Where where = Where::current());
   Tensor operator()(const Tensor& x) const;
@@ -180,7 +190,7 @@ class KILN_API RandomSaturation {
 
 /// Turns the hue by a random part of the circle, up to `hue` to both sides. An image of one channel stays as
 /// it is.
-class KILN_API RandomHue {
+class KILN_API RandomHue : Made {
  public:
   explicit RandomHue(double hue, Where where = Where::current());
   Tensor operator()(const Tensor& x) const;
@@ -204,7 +214,7 @@ class KILN_API RandomColorJitter {
 
 /// AlexNet's noise: adds the principal components of ImageNet's colours, each times a normal number of this
 /// deviation. Images of three channels.
-class KILN_API RandomLighting {
+class KILN_API RandomLighting : Made {
  public:
   explicit RandomLighting(double alpha, Where where = Where::current());
   Tensor operator()(const Tensor& x) const;

@@ -3,6 +3,7 @@
 #include <kiln/export.h>
 #include <kiln/tensor.h>
 
+#include <source_location>
 #include <string>
 
 /// Datasets of images in local files, as mxnet.gluon.data.vision. Kiln downloads nothing: a missing file is
@@ -17,7 +18,7 @@ namespace kiln::data::vision {
 /// in the folder `root`, or `t10k-...` without `train`; each as it is, or packed, with the extension .gz.
 class KILN_API MNIST : public Dataset {
  public:
-  explicit MNIST(const std::string& root, bool train = true);
+  explicit MNIST(const std::string& root, bool train = true, Where where = Where::current());
 };
 
 /// Clothes, in files of MNIST's names and form.
@@ -30,17 +31,19 @@ class KILN_API FashionMNIST : public MNIST {
 /// folder `root`, or `test_batch.bin` without `train`, of the binary version.
 class KILN_API CIFAR10 : public Dataset {
  public:
-  explicit CIFAR10(const std::string& root, bool train = true);
+  explicit CIFAR10(const std::string& root, bool train = true, Where where = Where::current());
 };
 
 /// Pictures of a hundred classes in twenty groups: `train.bin` or `test.bin`. The label is the group, or the
 /// class with `fine_label`.
 class KILN_API CIFAR100 : public Dataset {
  public:
-  explicit CIFAR100(const std::string& root, bool fine_label = false, bool train = true);
+  explicit CIFAR100(const std::string& root, bool fine_label = false, bool train = true,
+                    Where where = Where::current());
 };
 
 /// The array of an IDX file, MNIST's form for arrays: u8, i8, i32, f32 and f64; packed by gzip or not.
-KILN_API Tensor load_idx(const std::string& path);
+KILN_API Tensor load_idx(const std::string& path,
+                         std::source_location where = std::source_location::current());
 
 }  // namespace kiln::data::vision
