@@ -42,6 +42,11 @@ class JsonReader {
   bool at_string() { return peek() == '"'; }
   bool at_digit() { return (peek() >= '0' && peek() <= '9') || peek() == '-'; }
   bool at_array() { return peek() == '['; }
+  bool at_minus() { return peek() == '-'; }
+  bool at_null() {
+    peek();
+    return text_.substr(at_).starts_with("null");
+  }
   /// Skips a value of any kind.
   void skip(std::string_view what);
   /// Throws unless only white space follows.
