@@ -54,7 +54,11 @@ class JsonReader {
 
   template <class... A>
   [[noreturn]] void error(fmt::format_string<A...> text, A&&... args) const {
-    fail("{}, line {}: {}{}", file_, line_, part_.empty() ? "" : part_ + ": ",
+    error_at(line_, text, std::forward<A>(args)...);
+  }
+  template <class... A>
+  [[noreturn]] void error_at(unsigned line, fmt::format_string<A...> text, A&&... args) const {
+    fail("{}, line {}: {}{}", file_, line, part_.empty() ? "" : part_ + ": ",
          compose(text, std::forward<A>(args)...).c_str());
   }
 
