@@ -39,3 +39,19 @@ TEST_CASE("names get their kind from the symbol", "[convert]") {
   CHECK_THAT(error_of([&] { convert_model(formats + "gluon-export-symbol.json", "x", {}, -1); }),
              Catch::Contains("-1"));
 }
+
+TEST_CASE("fused operators get the names of their attributes in MXNet 1.9.1", "[convert]") {
+  // A network of MXNet's back end for Intel CPUs, once as 1.5 wrote it and once as 1.9.1 reads and writes
+  // that file.
+  const std::string folder = KILN_TEST_SOURCES "/symbols/";
+  convert_model(folder + "fused-1.5-symbol.json", "fused");
+  CHECK(golden::read_text("fused-symbol.json") == golden::read_text(folder + "fused-symbol.json"));
+  convert_model(folder + "fused-symbol.json", "again");
+  CHECK(golden::read_text("again-symbol.json") == golden::read_text(folder + "fused-symbol.json"));
+  // What does not run names every operator that is missing.
+  const std::string error = error_of([&] { Model::load(folder + "fused-1.5-symbol.json"); });
+  CHECK_THAT(error, Catch::Contains("fused-1.5-symbol.json: Kiln lacks some of its operators"));
+  CHECK_THAT(error, Catch::Contains("2 nodes: '_sg_mkldnn_conv'") &&
+                        Catch::Contains("2 nodes: '_sg_mkldnn_fully_connected'") &&
+                        Catch::Contains("'sg_mkldnn_conv_bn_act_0'"));
+}

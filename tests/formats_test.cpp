@@ -2,6 +2,8 @@
 // tests/arrays are theirs; hostile ones are built here, byte by byte.
 #include "golden_files.h"
 
+#include <kiln/log.h>
+
 #include <catch2/catch.hpp>
 #include <cstring>
 
@@ -115,9 +117,63 @@ TEST_CASE("what numpy and safetensors wrote is read", "[formats]") {
 
 TEST_CASE("what Kiln cannot hold is refused with the reason", "[formats]") {
   const auto refused = [](const std::string& name) { return error_of([&] { load_arrays(theirs(name)); }); };
-  CHECK_THAT(refused("int16.npy"), Contains("int16.npy") && Contains("<i2") && Contains(".astype()"));
+  CHECK_THAT(refused("complex.npy"), Contains("complex.npy") && Contains("<c8") && Contains(".astype()"));
   CHECK_THAT(refused("fields.npy"), Contains("several fields"));
   CHECK_THAT(refused("objects.npy"), Contains("Python objects"));
+}
+
+TEST_CASE("integers that Kiln has not are read as the next wider ones, from every form", "[formats]") {
+  const auto check = [](const Tensor& array, DType dtype, const std::vector<std::int64_t>& elements) {
+    CHECK(array.dtype() == dtype);
+    CHECK(array.to_vector<std::int64_t>() == elements);
+  };
+  const struct {
+    const char* name;
+    DType dtype;
+    std::vector<std::int64_t> elements;
+  } expected[] = {{"int16", DType::i32, {-32768, -1, 0, 32767}},
+                  {"uint16", DType::i32, {0, 1, 32768, 65535}},
+                  {"uint32", DType::i64, {0, 1, 2147483648, 4294967295}},
+                  {"uint64", DType::i64, {0, 1, 4294967296, std::numeric_limits<std::int64_t>::max()}}};
+  for (const char* file : {"wide.npz", "wide.safetensors"}) {
+    INFO(file);
+    const auto arrays = load_arrays(theirs(file));
+    CHECK(arrays.size() == std::size(expected) + 1);  // one of float32 too
+    for (const auto& e : expected) {
+      INFO(e.name);
+      const Tensor* const array = find_array(arrays, e.name);
+      REQUIRE(array);
+      check(*array, e.dtype, e.elements);
+    }
+  }
+  check(load_arrays(theirs("int16.npy"))[0].array, DType::i32, {0, 1});
+  check(load_arrays(theirs("big_endian_fortran_uint16.npy"))[0].array, DType::i32, {0, 1, 2, 3, 4, 65535});
+  CHECK(load_arrays(theirs("big_endian_fortran_uint16.npy"))[0].array.shape() == Shape{3, 2});
+  const std::string large = u64(7) + u64(1ull << 63);
+  CHECK_THAT(error(npy_of("<u8", "(2,)", large)),
+             Contains("element 1 is 9223372036854775808") && Contains("int64"));
+  CHECK_THAT(error(npy_of("<u4", "(0, 2305843009213693951)")), Contains("larger than any array"));
+}
+
+TEST_CASE("an array that Kiln cannot hold leaves those beside it", "[formats]") {
+  for (const std::string file : {"mixed.npz", "mixed.safetensors"}) {
+    INFO(file);
+    std::vector<std::string> lines;
+    set_log_sink([&](LogLevel level, std::string_view line) {
+      if (level == LogLevel::warning) lines.emplace_back(line);
+    });
+    const auto arrays = load_arrays(theirs(file));
+    set_log_sink({});
+    CHECK(arrays.size() == 2);
+    CHECK(find_array(arrays, "first"));
+    CHECK(find_array(arrays, "last"));
+    REQUIRE(lines.size() == 1);
+    CHECK_THAT(lines[0], Contains(file) && Contains("'odd_large") && Contains("the other arrays are read"));
+    if (file == "mixed.npz") {
+      CHECK_THAT(lines[0],
+                 Contains("3 of its 5 arrays") && Contains("'odd_complex.npy'") && Contains("'<U2'"));
+    }
+  }
 }
 
 TEST_CASE("a .npy file is written as numpy writes it", "[formats]") {
@@ -346,7 +402,11 @@ TEST_CASE("a safetensors header is checked before it is believed", "[formats]") 
   CHECK_THAT(refused(y, "abcd"), Contains("begin at 2, but those before it end at 0"));
   CHECK_THAT(refused(R"("x":{"dtype":"U8","shape":[2]})", "ab"),
              Contains("needs dtype, shape and data_offsets"));
-  CHECK_THAT(refused(R"("x":{"dtype":"U16","shape":[1],"data_offsets":[0,2]})", "ab"), Contains("U16"));
+  CHECK_THAT(refused(R"("x":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]})", "ab"),
+             Contains("F8_E4M3"));
+  CHECK_THAT(refused(R"("x":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,2]})", "ab"),
+             Contains("2 bytes"));
+  CHECK_THAT(refused(R"("x":{"dtype":"u8","shape":[2],"data_offsets":[0,2]})", "ab"), Contains("'u8'"));
   CHECK_THAT(refused(R"("x":{"dtype":"U8","shape":[-1],"data_offsets":[0,2]})", "ab"), Contains("-1"));
   CHECK_THAT(refused(R"("x":{"dtype":"U8","shape":[2],"data_offsets":[2,0]})", "ab"), Contains("ascending"));
   CHECK_THAT(refused(R"("x":{"dtype":"U8","shape":[1],"data_offsets":[0,2]})", "ab"), Contains("gives it 2"));
@@ -354,7 +414,11 @@ TEST_CASE("a safetensors header is checked before it is believed", "[formats]") 
              Contains("more than 8 axes"));
   CHECK_THAT(refused(R"("x":{"dtype":"U8","shape":[1.5],"data_offsets":[0,2]})", "ab"),
              Contains("whole number"));
-  CHECK_THAT(refused(R"("":{"dtype":"U8","shape":[2],"data_offsets":[0,2]})", "ab"), Contains("no name"));
+  CHECK(parse(tensors(R"({"":{"dtype":"U8","shape":[2],"data_offsets":[0,2],"note":{"a":[1]}}})", "ab"))
+            .size() == 1);
+  CHECK_THAT(refused(R"("x":{"dtype":"U8","shape":[2],"data_offsets":[0,2],"note":[01]})", "ab"),
+             Contains("JSON"));
+  CHECK_THAT(refused(R"("__metadata__":{"a":1})"), Contains("__metadata__"));
   CHECK_THAT(refused("\"\xFF\":{}", "ab"), Contains("UTF-8"));
   CHECK_THAT(refused(std::string(100000, '[')), Contains("x.safetensors"));
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 
 using namespace kiln;
 using Catch::Contains;
@@ -78,6 +79,43 @@ TEST_CASE("what counts as a right prediction", "[metric]") {
   loss.update(Tensor{1, 2});
   loss.update(Tensor{6});
   CHECK(loss.value() == 3);
+}
+
+TEST_CASE("of scores with a NaN the first NaN is the predicted class, as of argmax", "[metric]") {
+  const float n = NAN, i = INFINITY;
+  const Tensor scores{{n, 0.3f, 0.7f}, {0.5f, n, 0.2f}, {0.5f, 0.2f, n}, {n, n, 0.1f}, {0.1f, n, n},
+                      {n, n, n},       {i, n, 1},       {n, i, 1},       {-i, -i, -i}, {-i, n, -i}};
+  const std::vector<int> predicted{0, 1, 2, 0, 1, 0, 1, 0, 0, 1};  // MXNet's
+  CHECK(F::argmax(scores, {.axis = 1}).to_vector<int>() == predicted);
+  // The two classes that come first: a NaN comes before an infinity, of equal scores the first.
+  const std::vector<std::set<int>> two{{0, 2}, {0, 1}, {0, 2}, {0, 1}, {1, 2},
+                                       {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}};
+  for (std::int64_t row = 0; row < scores.shape()[0]; ++row)
+    for (int c = 0; c < 3; ++c) {
+      INFO("row " << row << ", class " << c);
+      const Tensor label = Tensor{static_cast<float>(c)}.astype(DType::i32), one = scores[slice(row, row + 1)];
+      metric::Accuracy accuracy;
+      accuracy.update(label, one);
+      CHECK(accuracy.value() == (c == predicted[static_cast<std::size_t>(row)]));
+      metric::TopKAccuracy top(2);
+      top.update(label, one);
+      CHECK(top.value() == two[static_cast<std::size_t>(row)].count(c));
+    }
+  metric::Accuracy images;  // (batch, classes, width)
+  images.update(Tensor{{1, 0}}, Tensor({1, n, n, 3}, DType::f32).reshape({1, 2, 2}));
+  CHECK(images.value() == 1);
+
+  // MXNet's values.
+  const auto value = [&](metric::EvalMetric&& metric, const Tensor& labels) {
+    metric.update(labels, Tensor{{n, 1}, {0.5f, n}, {n, n}, {0.2f, 0.1f}, {n, 0.3f}});
+    return metric.value();
+  };
+  CHECK(value(metric::F1(), Tensor{0, 1, 0, 1, 1}) == Approx(0.5));
+  CHECK(value(metric::MCC(), Tensor{0, 1, 0, 1, 1}) == Approx(0.4082482904638631));
+  CHECK(value(metric::PCC(), Tensor{0, 1, 0, 1, 1}) == Approx(0.4082482904638631));
+  CHECK(value(metric::F1(), Tensor{1, 1, 0, 0, 0}) == Approx(0.6666666666666666));
+  CHECK(value(metric::MCC(), Tensor{1, 1, 0, 0, 0}) == Approx(0.6123724356957946));
+  CHECK(value(metric::PCC(), Tensor{1, 1, 0, 0, 0}) == Approx(0.6123724356957946));
 }
 
 TEST_CASE("a metric of a program's own", "[metric]") {

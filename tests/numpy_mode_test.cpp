@@ -207,3 +207,98 @@ TEST_CASE("a net of Gluon's layers in numpy mode is exported as one", "[numpy]")
   net.save_parameters(prefix + "-classic.params");
   CHECK(golden::read_text(prefix + "-classic.params").substr(24, 4) == "\xC9\xFA\x93\xF9");
 }
+
+TEST_CASE("operators and indices are exported as MXNet writes them", "[numpy]") {
+  const NumpyMode mode;
+  const TemporaryFolder folder;
+  const std::string prefix = (folder.path / "net").string();
+  // The nodes of MXNet's file, with the attributes of numbers and shapes. Of slices it prints Python's texts.
+  const struct {
+    Net::Body body;
+    std::vector<std::string> nodes;
+  } rows[] = {
+      {[](F&, const Tensors& in) { return Tensors{-in[0]}; },
+       {"_npi_multiply_scalar is_int=False scalar=-1.0"}},
+      {[](F&, const Tensors& in) { return Tensors{3 - in[0]}; },
+       {"_npi_rsubtract_scalar is_int=False scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{in[0] - 3}; },
+       {"_npi_subtract_scalar is_int=True scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{in[0] - 3.5}; },
+       {"_npi_subtract_scalar is_int=False scalar=3.5"}},
+      {[](F&, const Tensors& in) { return Tensors{3 + in[0]}; }, {"_npi_add_scalar is_int=True scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{np::add(3, in[0])}; },
+       {"_npi_add_scalar is_int=False scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{3 * in[0]}; },
+       {"_npi_multiply_scalar is_int=False scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{3 / in[0]}; },
+       {"_npi_rtrue_divide_scalar is_int=False scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{3 % in[0]}; },
+       {"_npi_rmod_scalar is_int=False scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{3 > in[0]}; }, {"_npi_less_scalar is_int=True scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{3 <= in[0]}; },
+       {"_npi_greater_equal_scalar is_int=True scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{3 == in[0]}; },
+       {"_npi_equal_scalar is_int=True scalar=3.0"}},
+      {[](F&, const Tensors& in) { return Tensors{in[0][1] + 1}; },
+       {"slice", "_npx_reshape newshape=(-3, -4)", "_npi_add_scalar is_int=True scalar=1.0"}},
+      {[](F&, const Tensors& in) { return Tensors{in[0][-1] + 1}; },
+       {"slice", "_npx_reshape newshape=(-3, -4)", "_npi_add_scalar is_int=True scalar=1.0"}},
+      {[](F&, const Tensors& in) { return Tensors{in[0][slice(1, 3)] + 1}; },
+       {"slice", "_npi_add_scalar is_int=True scalar=1.0"}},
+      {[](F&, const Tensors& in) { return Tensors{in[0][slice({}, {}, -1)]}; }, {"slice"}},
+      {[](F&, const Tensors& in) {
+         return Tensors{in[0]({1, 0}) + 1};
+       },
+       {"slice", "_npx_reshape newshape=(-3, -3, -4)", "_npi_add_scalar is_int=True scalar=1.0"}},
+      {[](F&, const Tensors& in) {
+         return Tensors{in[0]({slice(), -1})};
+       },
+       {"slice", "_npx_reshape newshape=(-2, -3, -4)"}},
+      {[](F&, const Tensors& in) {
+         return Tensors{in[0]({slice(1, 2), 0})};
+       },
+       {"slice", "_npx_reshape newshape=(-2, -3, -4)"}},
+      {[](F&, const Tensors& in) {
+         return Tensors{in[0]({slice(), slice({}, {}, 2)})};
+       },
+       {"slice"}},
+  };
+  const Tensor x = of({1, -2, 3, -4, 5, -6, 7, 8, -9, 0.5f, -0.0f, 11}, {3, 4});
+  for (const auto& row : rows) {
+    INFO(row.nodes.back());
+    Net net(row.body);
+    const Tensor eager = net({x})[0];
+    net.hybridize();
+    CHECK(same_bits(net({x})[0], eager));
+    net.export_model(prefix);
+    std::vector<std::string> nodes;
+    for (const auto& node : nlohmann::json::parse(golden::read_text(prefix + "-symbol.json"))["nodes"]) {
+      if (node["op"] == "null") continue;
+      nodes.push_back(node["op"]);
+      for (const auto& [key, value] : node["attrs"].items())
+        if (node["op"] != "slice") nodes.back() += fmt::format(" {}={}", key, value.get<std::string>());
+    }
+    CHECK(nodes == row.nodes);
+    auto back = SymbolBlock::imports(prefix + "-symbol.json", {"data"}, prefix + "-0000.params");
+    CHECK(same_bits(back(x), eager));
+  }
+  // Integers keep their dtype as MXNet's arrays do; hybridized, MXNet gives float64.
+  const Tensor i = np::arange(-1, 3, 1, DType::i32);
+  const Tensors whole = everywhere(
+      [](F&, const Tensors& in) {
+        return Tensors{-in[0], 3 - in[0], 3 * in[0]};
+      },
+      {i});
+  for (const Tensor& y : whole) CHECK(y.dtype() == DType::i32);
+  CHECK(whole[0].to_vector<int>() == std::vector<int>{1, 0, -1, -2});
+  CHECK(whole[1].to_vector<int>() == std::vector<int>{4, 3, 2, 1});
+  // Gradients of views and negations, written beside.
+  const auto written = [](F&, const Tensors& in) {
+    Tensor y = in[0] * 2;
+    const Tensor row = y[1];
+    y[0] = -row;
+    y({slice(), -1}) = 3 - y({slice(), 0});
+    return Tensors{y, row};
+  };
+  everywhere(written, {x});
+}

@@ -35,9 +35,12 @@ Tensor binary(const Operand& a, const Operand& b, Where where) {
     throw Error(line_prefix(where) +
                 "the operator needs a tensor on one side; an undefined Tensor was given");
   const Operand& number = a.is_tensor() ? b : a;
+  // The dtype of a float array does not depend on the number's kind. MXNet's symbols write False for every
+  // number on the left.
+  const bool kind_matters = a.is_tensor() || !is_floating(detail::TensorAccess::dtype(b.tensor()));
   CallAttributes<2> given;
   given.set("scalar", AttrValue(number.number()));
-  given.set("is_int", AttrValue(number.integral()));
+  given.set("is_int", AttrValue(number.integral() && kind_matters));
   if (a.is_tensor()) return np_call<right>({&a.tensor()}, given, where);
   return np_call<left>({&b.tensor()}, given, where);
 }

@@ -68,10 +68,9 @@ std::string RecordWindow::record(std::uint64_t& at) {
       fail("{}: the record part at byte {} is of kind {}, which cannot be {}: the file is damaged",
            file_.path(), at, part, begun ? "inside a record" : "the beginning of a record");
     if (begun) out.append(reinterpret_cast<const char*>(&magic), sizeof magic);
-    // The last record of a file may be without its zeros: they are read only where they are.
-    const std::span<const std::byte> content = bytes(at + header_bytes, length);
+    const std::span<const std::byte> content = bytes(at + header_bytes, padded_length(length)).first(length);
     out.append(reinterpret_cast<const char*>(content.data()), content.size());
-    at = std::min(at + header_bytes + padded_length(length), file_.size());
+    at += header_bytes + padded_length(length);
     if (part == whole || part == last) return out;
   }
 }

@@ -22,11 +22,11 @@ void ByteReader::fetch(std::size_t at, std::size_t n) {
   window_at_ = at;
 }
 
-std::size_t ByteReader::bytes_of(const Shape& shape, DType dtype) const {
-  const auto bytes = product_of(shape.dims(), static_cast<std::int64_t>(size_of(dtype)));
+std::size_t ByteReader::bytes_of(const Shape& shape, std::size_t width, std::string_view type) const {
+  const auto bytes = product_of(shape.dims(), static_cast<std::int64_t>(width));
   if (!bytes || static_cast<std::uint64_t>(*bytes) > left())
-    error("its shape {} of {} needs more than the {} bytes that are left in the file", shape.str(),
-          name_of(dtype), left());
+    error("its shape {} of {} needs more than the {} bytes that are left in the file", shape.str(), type,
+          left());
   return static_cast<std::size_t>(*bytes);
 }
 

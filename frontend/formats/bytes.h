@@ -66,7 +66,11 @@ class ByteReader {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
   /// The number of bytes of these elements; an error if fewer are left.
-  std::size_t bytes_of(const Shape& shape, DType dtype) const;
+  std::size_t bytes_of(const Shape& shape, DType dtype) const {
+    return bytes_of(shape, size_of(dtype), name_of(dtype));
+  }
+  /// The same of elements of `width` bytes, which the error calls `type`.
+  std::size_t bytes_of(const Shape& shape, std::size_t width, std::string_view type) const;
   /// The elements of an array.
   std::span<const std::byte> elements(const Shape& shape, DType dtype) {
     return take(bytes_of(shape, dtype), "the elements");
@@ -74,10 +78,15 @@ class ByteReader {
   /// A new array of these elements, as by make_array().
   Tensor array(const Shape& shape, DType dtype);
 
+  /// The text with the file and the part of it.
+  template <class... A>
+  std::string message(fmt::format_string<A...> text, A&&... args) const {
+    return compose("{}: {}{}", file_, part_.empty() ? "" : part_ + ": ",
+                   compose(text, std::forward<A>(args)...).c_str());
+  }
   template <class... A>
   [[noreturn]] void error(fmt::format_string<A...> text, A&&... args) const {
-    fail("{}: {}{}", file_, part_.empty() ? "" : part_ + ": ",
-         compose(text, std::forward<A>(args)...).c_str());
+    throw Error(message(text, std::forward<A>(args)...));
   }
 
  private:

@@ -42,6 +42,11 @@ class JsonReader {
   bool at_string() { return peek() == '"'; }
   bool at_digit() { return (peek() >= '0' && peek() <= '9') || peek() == '-'; }
   bool at_array() { return peek() == '['; }
+  bool at_minus() { return peek() == '-'; }
+  bool at_null() {
+    peek();
+    return text_.substr(at_).starts_with("null");
+  }
   /// Skips a value of any kind.
   void skip(std::string_view what);
   /// Throws unless only white space follows.
@@ -49,7 +54,11 @@ class JsonReader {
 
   template <class... A>
   [[noreturn]] void error(fmt::format_string<A...> text, A&&... args) const {
-    fail("{}, line {}: {}{}", file_, line_, part_.empty() ? "" : part_ + ": ",
+    error_at(line_, text, std::forward<A>(args)...);
+  }
+  template <class... A>
+  [[noreturn]] void error_at(unsigned line, fmt::format_string<A...> text, A&&... args) const {
+    fail("{}, line {}: {}{}", file_, line, part_.empty() ? "" : part_ + ": ",
          compose(text, std::forward<A>(args)...).c_str());
   }
 

@@ -10,15 +10,31 @@
 namespace kiln {
 namespace {
 
+struct Description {
+  std::string_view written;  ///< by NumPy
+  StoredType type;
+  std::string_view characters;  ///< other codes, which may follow a byte order too
+  std::string_view names;       ///< of numpy.dtype, between spaces
+};
 // NumPy has no bfloat16. The package ml_dtypes, which adds it, writes it to files as opaque two-byte
 // elements.
-constexpr std::pair<std::string_view, DType> descriptions[] = {
-    {"<f4", DType::f32}, {"<f8", DType::f64},  {"<f2", DType::f16},
-    {"|u1", DType::u8},  {"|i1", DType::i8},   {"<i4", DType::i32},
-    {"<i8", DType::i64}, {"<V2", DType::bf16}, {"|b1", DType::boolean}};
+constexpr Description descriptions[] = {{"<f4", {DType::f32}, "f", " float32 single "},
+                                        {"<f8", {DType::f64}, "d", " float64 double float "},
+                                        {"<f2", {DType::f16}, "e", " float16 half "},
+                                        {"|u1", {DType::u8}, "B", " uint8 ubyte "},
+                                        {"|i1", {DType::i8}, "b", " int8 byte "},
+                                        {"<i4", {DType::i32}, "i", " int32 intc "},
+                                        {"<i8", {DType::i64}, "lqp", " int64 int int_ intp long longlong "},
+                                        {"<V2", {DType::bf16}, "", ""},
+                                        {"|b1", {DType::boolean}, "?", " bool bool_ "},
+                                        {"<i2", stored_int16, "h", " int16 short "},
+                                        {"<u2", stored_uint16, "H", " uint16 ushort "},
+                                        {"<u4", stored_uint32, "I", " uint32 uintc "},
+                                        {"<u8", stored_uint64, "LQP", " uint64 uint uintp ulong ulonglong "}};
 
 struct NpyHeader {
   std::string descr;
+  bool records = false;  ///< in the place of `descr`
   bool fortran_order = false;
   Shape shape;
 };
@@ -26,7 +42,9 @@ struct NpyHeader {
 /// Reads the Python literal of a header: a dict with exactly the keys descr, fortran_order and shape.
 class HeaderReader {
  public:
-  HeaderReader(std::string_view text, const ByteReader& in) : text_(text), in_(in) {}
+  /// Python 2, which wrote versions 1 and 2, marks some integers with an L.
+  HeaderReader(std::string_view text, bool python2, const ByteReader& in)
+      : text_(text), python2_(python2), in_(in) {}
 
   NpyHeader read() {
     NpyHeader header;
@@ -38,7 +56,7 @@ class HeaderReader {
       seen.push_back(key);
       expect(':');
       if (key == "descr")
-        header.descr = description();
+        read_description(header);
       else if (key == "fortran_order")
         header.fortran_order = boolean();
       else if (key == "shape")
@@ -74,56 +92,90 @@ class HeaderReader {
     return true;
   }
   std::string string() {
-    const char quote = peek();
+    char quote = peek();
+    if (quote == 'u') {  // as Python 2 writes
+      text_.remove_prefix(1);
+      quote = text_.empty() ? '\0' : text_[0];
+    }
     const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, 1) : std::string_view::npos;
     if (end == std::string_view::npos) in_.error("its header needs a string at '{}'", rest());
     std::string value(text_.substr(1, end - 1));
     text_.remove_prefix(end + 1);
     return value;
   }
-  std::string description() {
-    if (peek() == '[' || peek() == '(')
-      in_.error("its elements are records of several fields; save each field as an array of its own");
-    return string();
+  void read_description(NpyHeader& header) {
+    if (peek() != '[' && peek() != '(') {
+      header.descr = string();
+      return;
+    }
+    header.records = true;
+    skip_list();
+  }
+  /// Skips a list or tuple of strings, numbers and such.
+  void skip_list() {
+    std::size_t open = 0;
+    do {
+      const char c = peek();
+      if (c == '\0') in_.error("its header ends inside the fields of its elements");
+      if (c == '\'' || c == '"') {
+        string();
+        continue;
+      }
+      open += c == '[' || c == '(';
+      open -= c == ']' || c == ')';
+      text_.remove_prefix(1);
+    } while (open > 0);
   }
   bool boolean() {
     if (accept_word("True")) return true;
     if (!accept_word("False")) in_.error("its header needs True or False at '{}'", rest());
     return false;
   }
+  /// A tuple: of one extent only with a comma.
   Shape shape() {
     Shape shape;
     expect('(');
+    bool comma = true;
     while (!accept(')')) {
-      peek();
-      std::int64_t extent = 0;
-      const auto [end, problem] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
-      if (problem != std::errc() || extent < 0) in_.error("its shape has no extent at '{}'", rest());
-      text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-      accept('L');  // written by Python 2
+      if (!comma) in_.error("its shape is malformed at '{}'", rest());
       if (shape.rank() == Shape::max_rank)
         in_.error("it has more than {} axes, the most that Kiln's arrays have", Shape::max_rank);
-      shape.push_back(extent);
-      if (!accept(',') && peek() != ')') in_.error("its shape is malformed at '{}'", rest());
+      shape.push_back(extent());
+      comma = accept(',');
+      if (!comma && shape.rank() == 1) in_.error("its shape is malformed at '{}'", rest());
     }
     return shape;
   }
+  std::int64_t extent() {
+    peek();
+    std::int64_t extent = 0;
+    const auto [end, problem] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
+    if (problem != std::errc() || extent < 0) in_.error("its shape has no extent at '{}'", rest());
+    const auto digits = static_cast<std::size_t>(end - text_.data());
+    if (text_[0] == '0' && extent != 0) in_.error("its shape has no extent at '{}'", rest());
+    text_.remove_prefix(digits);
+    if (python2_) accept('L');
+    return extent;
+  }
 
   std::string_view text_;
+  bool python2_;
   const ByteReader& in_;
 };
 
-DType dtype_of_descr(std::string_view descr, const ByteReader& in) {
+std::variant<StoredType, NoDType> type_of_descr(std::string_view descr) {
   const bool has_order = !descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos;
   const std::string_view kind = descr.substr(has_order ? 1 : 0);
-  for (const auto& [text, dtype] : descriptions)
-    if (kind == text.substr(1)) return dtype;
+  for (const Description& d : descriptions) {
+    const bool character = kind.size() == 1 && d.characters.find(kind[0]) != std::string_view::npos;
+    const bool name = !has_order && kind.find(' ') == std::string_view::npos && !kind.empty() &&
+                      d.names.find(' ' + std::string(kind) + ' ') != std::string_view::npos;
+    if (kind == d.written.substr(1) || character || name) return d.type;
+  }
   if (kind.starts_with('O'))
-    in.error("it holds Python objects, which only Python can make again; save an array of numbers");
-  in.error(
-      "its dtype is '{}'; Kiln has float16, bfloat16, float32, float64, int8, uint8, int32, int64 and bool: "
-      "convert it with .astype() before it is saved",
-      descr);
+    return NoDType{"it holds Python objects, which only Python can make again; save an array of numbers"};
+  return NoDType{
+      compose("its dtype is '{}'; {}: convert it with .astype() before it is saved", descr, readable_dtypes)};
 }
 
 /// Converts elements from Fortran order to C order.
@@ -151,7 +203,7 @@ std::vector<std::byte> from_fortran_order(std::span<const std::byte> elements, c
 
 }  // namespace
 
-Tensor read_npy(ByteReader& in) {
+StoredArray read_npy(ByteReader& in) {
   if (in.text(std::min(in.left(), npy_magic.size()), "the magic word") != npy_magic)
     in.error("it does not begin as a .npy file does");
   const auto major = in.number<std::uint8_t>("the version");
@@ -159,32 +211,36 @@ Tensor read_npy(ByteReader& in) {
   if (major < 1 || major > 3) in.error("it has the version {} of the format; 1, 2 and 3 are known", major);
   const std::uint32_t length = major == 1 ? in.number<std::uint16_t>("the header's length")
                                           : in.number<std::uint32_t>("the header's length");
-  const NpyHeader header = HeaderReader(in.text(length, "the header"), in).read();
-  const DType dtype = dtype_of_descr(header.descr, in);
-  const std::size_t bytes = in.bytes_of(header.shape, dtype);
+  const NpyHeader header = HeaderReader(in.text(length, "the header"), major < 3, in).read();
+  if (header.records)
+    return NoDType{"its elements are records of several fields; save each field as an array of its own"};
+  const auto known = type_of_descr(header.descr);
+  if (const NoDType* const problem = std::get_if<NoDType>(&known)) return *problem;
+  const StoredType type = std::get<StoredType>(known);
+  const std::size_t bytes = stored_bytes(in, header.shape, type);
   if (in.left() != bytes) in.error("{} bytes follow the elements of the array", in.left() - bytes);
   const bool reorder = header.fortran_order && header.shape.rank() > 1 && bytes > 0;
-  const bool swap = header.descr[0] == '>' && size_of(dtype) > 1;
-  if (!reorder && !swap) return in.array(header.shape, dtype);
+  const bool swap = header.descr[0] == '>' && type.width > 1;
+  if (!reorder && !swap) return read_stored(in, header.shape, type);
 
-  std::span<const std::byte> elements = in.elements(header.shape, dtype);
+  std::span<const std::byte> elements = in.take(bytes, "the elements");
   std::vector<std::byte> ordered;
-  if (reorder) elements = ordered = from_fortran_order(elements, header.shape, size_of(dtype));
+  if (reorder) elements = ordered = from_fortran_order(elements, header.shape, type.width);
   if (swap) {
     if (ordered.empty()) ordered.assign(elements.begin(), elements.end());
-    const auto width = static_cast<std::ptrdiff_t>(size_of(dtype));
+    const auto width = static_cast<std::ptrdiff_t>(type.width);
     for (auto e = ordered.begin(); e != ordered.end(); e += width) std::reverse(e, e + width);
     elements = ordered;
   }
-  return make_array(header.shape, dtype, elements);
+  return make_stored(header.shape, type, elements);
 }
 
 std::string npy_header(const Tensor& array) {
   const Shape& shape = array.shape();
   const auto* const row = std::find_if(std::begin(descriptions), std::end(descriptions),
-                                       [&](const auto& d) { return d.second == array.dtype(); });
+                                       [&](const auto& d) { return d.type.dtype == array.dtype(); });
   std::string text =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", row->first, shape.str());
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", row->written, shape.str());
   // NumPy reserves room for the first extent to grow to 21 digits in place.
   if (!shape.empty()) text.append(21 - std::to_string(shape[0]).size(), ' ');
   const std::size_t before = npy_magic.size() + 4 + text.size() + 1;
@@ -196,7 +252,11 @@ std::string npy_header(const Tensor& array) {
   return out + text;
 }
 
-std::vector<NamedArray> parse_npy(ByteReader& in) { return {{"", read_npy(in)}}; }
+std::vector<NamedArray> parse_npy(ByteReader& in) {
+  StoredArrays arrays(in);
+  arrays.add("", read_npy(in));
+  return arrays.take();
+}
 
 std::string format_npy(const Tensor& array) {
   std::string out = npy_header(array);

@@ -1,5 +1,5 @@
 #pragma once
-#include "frontend/formats/bytes.h"
+#include "frontend/formats/stored_type.h"
 
 /// The .npy format of numpy.save: a magic number, a version, a Python dict of dtype, order and shape as text,
 /// padded so that the elements start at a multiple of 64.
@@ -8,7 +8,7 @@ namespace kiln {
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
 /// Reads one array from the rest of `in`. Converts Fortran order and big-endian elements.
-Tensor read_npy(ByteReader& in);
+StoredArray read_npy(ByteReader& in);
 /// The header before the elements, byte-identical to NumPy 2's.
 std::string npy_header(const Tensor& array);
 

@@ -14,7 +14,7 @@ constexpr std::string_view suffix = ".npy";
 
 std::vector<NamedArray> parse_npz(ByteReader& in) {
   in.fetch_all();
-  std::vector<NamedArray> arrays;
+  StoredArrays arrays(in);
   std::unordered_set<std::string> seen;
   std::vector<std::byte> room;
   for (const ZipMember& member : read_zip_directory(in)) {
@@ -24,10 +24,10 @@ std::vector<NamedArray> parse_npz(ByteReader& in) {
     if (!seen.insert(member.name).second) in.error("there are two of that name");
     ByteReader content(read_zip_member(in, member, room), in.file());
     content.set_part(fmt::format("member '{}'", member.name));
-    arrays.push_back({member.name.substr(0, member.name.size() - suffix.size()), read_npy(content)});
+    arrays.add(member.name.substr(0, member.name.size() - suffix.size()), read_npy(content));
     in.set_part("");
   }
-  return arrays;
+  return arrays.take();
 }
 
 std::string format_npz(std::span<const NamedArray> arrays, bool compress) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace kiln::ops {
@@ -26,14 +27,19 @@ Values rint(Primitives& p, Args in, const Attrs&) {
   Value x = in[0], low = p.unary(Unary::floor, x), high = p.unary(Unary::ceil, x);
   return {p.select(p.compare(Compare::le, p.sub(x, low), p.sub(high, x)), low, high)};
 }
-Values degrees(Primitives& p, Args in, const Attrs&) {
-  return {p.mul(in[0], p.like(in[0], 180.0 / std::numbers::pi))};
+/// x times a factor that no integer is: of integers in float64, and truncated.
+Value scaled(Primitives& p, Value x, double factor) {
+  const DType d = p.dtype(x);
+  const Value y = is_floating(d) ? x : convert(p, x, DType::f64);
+  return convert(p, p.mul(y, p.like(y, factor)), d);
 }
-Values radians(Primitives& p, Args in, const Attrs&) {
-  return {p.mul(in[0], p.like(in[0], std::numbers::pi / 180.0))};
-}
+Values degrees(Primitives& p, Args in, const Attrs&) { return {scaled(p, in[0], 180.0 / std::numbers::pi)}; }
+Values radians(Primitives& p, Args in, const Attrs&) { return {scaled(p, in[0], std::numbers::pi / 180.0)}; }
 Values relu(Primitives& p, Args in, const Attrs&) { return {p.binary(Binary::max, in[0], p.like(in[0], 0))}; }
-Values sigmoid_of(Primitives& p, Args in, const Attrs&) { return {sigmoid(p, in[0])}; }
+Values sigmoid_of(Primitives& p, Args in, const Attrs&) {
+  const DType d = p.dtype(in[0]);
+  return {convert(p, sigmoid(p, is_floating(d) ? in[0] : convert(p, in[0], DType::f32)), d)};
+}
 Values softsign_of(Primitives& p, Args in, const Attrs&) { return {softsign(p, in[0])}; }
 Values hard_sigmoid(Primitives& p, Args in, const Attrs& a) {
   const Value x = widen(p, in[0]);
@@ -49,27 +55,51 @@ Values hard_sigmoid_gradient(Primitives& p, const GradientArgs& args) {
   const Value dx = p.mul(head_of(p, args, 0, x), p.like(x, args.attrs.real("alpha")));
   return {convert(p, p.select(inside, dx, p.like(x, 0)), p.dtype(args.in[0]))};
 }
+/// A bound in the type of x: of integers it is truncated, and not outside of their range.
+Value bound_of(Primitives& p, Value x, double bound) {
+  const TensorType type{p.dtype(x), p.shape(x)};
+  std::int64_t low = 0, high = 0;
+  switch (type.dtype) {
+    case DType::u8:
+      high = 255;
+      break;
+    case DType::i8:
+      low = -128, high = 127;
+      break;
+    case DType::i32:
+      low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
+      break;
+    case DType::i64:
+      low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
+      break;
+    default:
+      return p.like(x, bound);
+  }
+  if (bound <= static_cast<double>(low)) return p.full_integer(type, low);
+  return bound >= static_cast<double>(high) ? p.full_integer(type, high) : p.like(x, bound);
+}
 /// Clipping: an element equal to a bound is unchanged, including a zero with its sign.
 Values clip(Primitives& p, Args in, const Attrs& a) {
-  Value raised = p.binary(Binary::max, p.like(in[0], a.real("a_min")), in[0]);
-  return {p.binary(Binary::min, p.like(in[0], a.real("a_max")), raised)};
+  Value raised = p.binary(Binary::max, bound_of(p, in[0], a.real("a_min")), in[0]);
+  return {p.binary(Binary::min, bound_of(p, in[0], a.real("a_max")), raised)};
 }
 /// The head but where x was changed: both ends and NaN pass it.
 Values clip_gradient(Primitives& p, const GradientArgs& args) {
   const Value x = args.in[0], head = args.heads[0];
-  const Value below = p.compare(Compare::lt, x, p.like(x, args.attrs.real("a_min"))),
-              above = p.compare(Compare::gt, x, p.like(x, args.attrs.real("a_max")));
+  const Value below = p.compare(Compare::lt, x, bound_of(p, x, args.attrs.real("a_min"))),
+              above = p.compare(Compare::gt, x, bound_of(p, x, args.attrs.real("a_max")));
   return {p.select(p.binary(Binary::logical_or, below, above), p.like(head, 0), head)};
 }
 Values smooth_l1(Primitives& p, Args in, const Attrs& a) {
   // 0.5 (s x)^2 where |x| < 1/s^2, else |x| - 0.5/s^2.
   double s2 = a.real("scalar") * a.real("scalar");
-  const Value narrow = widened_for_scalar(p, in[0], a), x = widen(p, narrow);
+  const Value given = widened_for_scalar(p, in[0], a);
+  const DType d = p.dtype(given);
+  const Value x = is_floating(d) ? widen(p, given) : convert(p, given, DType::f64);
   Value size = p.unary(Unary::abs, x);
   Value inner = p.mul(p.like(x, 0.5 * s2), p.mul(x, x));
   Value outer = p.sub(size, p.like(x, 0.5 / s2));
-  Value y = p.select(p.compare(Compare::lt, size, p.like(x, 1 / s2)), inner, outer);
-  return {convert(p, y, p.dtype(narrow))};
+  return {convert(p, p.select(p.compare(Compare::lt, size, p.like(x, 1 / s2)), inner, outer), d)};
 }
 Value smooth_l1_slope(Primitives& p, Value x, Value, const Attrs& a) {
   const double s2 = a.real("scalar") * a.real("scalar");

@@ -15,7 +15,8 @@ template <Binary op>
 Values binary(Primitives& p, Args in, const Attrs&) {
   auto [a, b] = meet(p, in);
   if (p.dtype(a) != DType::boolean) return {p.binary(op, a, b)};
-  // For bools, MXNet computes sums as "or" and products as "and".
+  // For bools, MXNet computes sums as "or" and products as "and"; a power is 0 only of 0 to the power of 1.
+  if (op == Binary::pow) return {p.compare(Compare::ge, a, b)};
   if (op != Binary::add && op != Binary::mul) fail("bool arrays have no such operator; convert them first");
   return {p.binary(op == Binary::add ? Binary::logical_or : Binary::logical_and, a, b)};
 }

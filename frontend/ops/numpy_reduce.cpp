@@ -28,8 +28,13 @@ template <Reduce op>
 Values accumulate(Primitives& p, Args in, const Attrs& a) {
   const DType from = p.dtype(in[0]);
   const DType to = !a.is_none("dtype") ? a.dtype("dtype") : from == DType::boolean ? DType::i64 : from;
-  // Whether any, or all, elements are not 0.
-  Value x = to == DType::boolean ? p.cast(convert(p, in[0], to), DType::i64) : prepared(p, in[0], to);
+  Value x;
+  if (to == DType::boolean)  // whether any, or all, elements are not 0
+    x = p.cast(convert(p, in[0], to), DType::i64);
+  else if (is_floating(from) && !is_floating(to))  // as in MXNet the sum is truncated, not the elements
+    x = widen(p, in[0]);
+  else
+    x = prepared(p, in[0], to);
   Value r = reduce(p, op, x, numpy_axes(a, p.shape(x).rank()), a.boolean("keepdims"));
   return {convert(p, with_initial(p, r, op == Reduce::sum ? Binary::add : Binary::mul, a), to)};
 }
@@ -59,7 +64,7 @@ Values mean(Primitives& p, Args in, const Attrs& a) {
 }
 
 /// The variance and the mean. As in MXNet, integers stay integers: the mean is truncated before the
-/// subtraction, and the variance at the end.
+/// subtraction, and the variance at the end if the result is an integer.
 template <bool root>
 Values variance(Primitives& p, Args in, const Attrs& a) {
   const DType from = p.dtype(in[0]), to = a.is_none("dtype") ? from : a.dtype("dtype");
@@ -75,7 +80,7 @@ Values variance(Primitives& p, Args in, const Attrs& a) {
   Value sum = whole ? p.reduce(Reduce::sum, inner(p.mul(away, away)), axes)
                     : p.reduce(Reduce::sum_squares, away, axes);
   Value r = divided(p, sum, count_along(shape, axes) - a.integer("ddof"));
-  if (root) r = p.unary(Unary::sqrt, whole ? p.unary(Unary::trunc, r) : r);
+  if (root) r = p.unary(Unary::sqrt, whole && !is_floating(to) ? p.unary(Unary::trunc, r) : r);
   const auto shaped = [&](Value v) { return keep ? p.keep_dims(v, shape, axes) : v; };
   return {convert(p, shaped(r), to), convert(p, shaped(middle), from)};
 }

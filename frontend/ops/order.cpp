@@ -80,7 +80,9 @@ int topk_visible(const Attrs& a) { return a.word("ret_typ") == "both" ? 2 : 1; }
 
 Values cumsum(Primitives& p, Args in, const Attrs& a) {
   Value x = a.is_none("axis") ? p.reshape(in[0], {p.shape(in[0]).elements()}) : in[0];
-  if (!a.is_none("dtype")) x = convert(p, x, a.dtype("dtype"));
+  // Bools are counted, as by sum.
+  const DType from = p.dtype(x), kept = from == DType::boolean ? DType::i64 : from;
+  x = convert(p, x, a.is_none("dtype") ? kept : a.dtype("dtype"));
   const int axis = a.is_none("axis") ? 0 : axis_of(a.integer("axis"), p.shape(x).rank());
   return {p.cumulative(Reduce::sum, x, axis)};
 }

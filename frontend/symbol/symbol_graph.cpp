@@ -11,14 +11,6 @@
 namespace kiln {
 namespace {
 
-std::string where(const std::string& file, const ir::Node& node, std::size_t number) {
-  const std::string text = node.is_variable()
-                               ? fmt::format("variable '{}'", node.name)
-                               : fmt::format("node {} '{}' ({})", number, node.name, node.op_name);
-  if (node.location.line == 0) return fmt::format("{}: {}", file, text);
-  return fmt::format("{}, line {}: {}", file, node.location.line, text);
-}
-
 std::string known_attributes(const ir::OpDef& op) {
   std::string names;
   for (const ir::AttrSpec& spec : op.attrs) names += (names.empty() ? "" : ", ") + std::string(spec.name);
@@ -65,10 +57,16 @@ void upgrade(ir::Node& node, std::int64_t version) {
     if (node.op) node.op_name = std::string(node.op->name);  // Softmax is SoftmaxOutput now
     legacy::rename_hidden_attributes(node);
   }
+  legacy::rename_fused_attributes(node);
   if (version < legacy::reductions_have_no_axis) legacy::remove_axis_of_all(node);
   if (node.op) read_attributes(node);
   if (version < legacy::auxiliary_states_are_nodes) legacy::add_missing_variables(node);
   if (version < legacy::initializers_are_attributes) legacy::set_initializers(node);
+  if (node.is_variable()) {
+    // What a variable declares is read later, where the file and the line are not known.
+    ir::declared_shape(node);
+    ir::declared_dtype(node);
+  }
 }
 
 // For an unknown operator: the number of outputs by the file's row pointers, if they are valid.
@@ -127,7 +125,7 @@ std::vector<ir::NodePtr> build_nodes(const FileGraph& file_graph, const Origin& 
       for (std::size_t i = 0; i < node->inputs.size(); ++i)
         check_output(node->inputs[i], fmt::format("input {}", i));
     } catch (const Error& e) {
-      fail("{}: {}", where(origin.file, *node, number), e.what());
+      fail("{}: {}", place_in_file(origin.file, *node, number), e.what());
     }
     nodes.push_back(std::move(node));
   }
@@ -169,6 +167,13 @@ void mark_unknown_extents(FileNode& variable) {
 }
 
 }  // namespace
+
+std::string place_in_file(const std::string& file, const ir::Node& node, std::size_t number) {
+  const std::string text = node.is_variable() ? compose("variable '{}'", node.name)
+                                              : compose("node {} '{}' ({})", number, node.name, node.op_name);
+  if (node.location.line == 0) return fmt::format("{}: {}", file, text);
+  return fmt::format("{}, line {}: {}", file, node.location.line, text);
+}
 
 bool is_auxiliary_input(const ir::Node& node, std::size_t i) {
   return node.op &&
@@ -280,16 +285,56 @@ std::vector<ir::Entry> without_amp_casts(const std::vector<ir::Entry>& heads) {
   return out;
 }
 
-void require_known_operators(const std::vector<ir::NodePtr>& nodes, const std::string& file) {
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const ir::Node& node = *nodes[i];
-    for (const ir::SubgraphPtr& g : node.subgraphs) require_known_operators(g->nodes, file);
-    if (node.is_variable() || node.op) continue;
-    const std::string_view nearest = ir::nearest_op(node.op_name);
-    fail("{}: Kiln has no operator '{}'{}; `kiln ops` lists those it has",
-         where(file.empty() ? "the symbol" : file, node, i), node.op_name,
-         nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest));
+namespace {
+
+/// A node with an unknown operator, and how many have that one.
+struct UnknownOperator {
+  const ir::Node* first;
+  std::size_t number;  ///< of the first in its graph
+  std::size_t nodes;
+};
+
+struct UnknownOperators {
+  std::vector<UnknownOperator> list;
+  std::unordered_map<std::string_view, std::size_t> place;  ///< by name
+
+  void find(const std::vector<ir::NodePtr>& nodes) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const ir::Node& node = *nodes[i];
+      for (const ir::SubgraphPtr& g : node.subgraphs) find(g->nodes);
+      if (node.is_variable() || node.op) continue;
+      if (place.emplace(node.op_name, list.size()).second) list.push_back({&node, i, 0});
+      ++list[place.at(node.op_name)].nodes;
+    }
   }
+};
+
+std::string named(const UnknownOperator& u) {
+  const std::string_view nearest = ir::nearest_op(u.first->op_name);
+  return compose("'{}'{}", u.first->op_name,
+                 nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest).c_str());
+}
+
+}  // namespace
+
+void require_known_operators(const std::vector<ir::NodePtr>& nodes, const std::string& file) {
+  UnknownOperators unknown;
+  unknown.find(nodes);
+  if (unknown.list.empty()) return;
+  const std::string in = file.empty() ? "the symbol" : file;
+  const UnknownOperator& first = unknown.list[0];
+  if (unknown.list.size() == 1 && first.nodes == 1)
+    fail("{}: Kiln has no operator {}; `kiln ops` lists those it has",
+         place_in_file(in, *first.first, first.number), named(first).c_str());
+  constexpr std::size_t shown = 100;  // more than any program has
+  std::string list;
+  for (std::size_t i = 0; i < std::min(unknown.list.size(), shown); ++i) {
+    const UnknownOperator& u = unknown.list[i];
+    list += fmt::format("\n  {} {}: {}, first in {}", u.nodes, u.nodes == 1 ? "node" : "nodes", named(u),
+                        place_in_file(in, *u.first, u.number));
+  }
+  if (unknown.list.size() > shown) list += fmt::format("\n  and {} more", unknown.list.size() - shown);
+  fail("{}: Kiln lacks some of its operators; `kiln ops` lists those it has{}", in, list.c_str());
 }
 
 }  // namespace kiln

@@ -27,8 +27,11 @@ bool in_numpy_mode(const std::vector<ir::NodePtr>& nodes);
 /// Removes amp_cast and amp_multicast nodes.
 std::vector<ir::Entry> without_amp_casts(const std::vector<ir::Entry>& heads);
 
-/// Throws for the first node with an unknown operator, naming both and the nearest known operator. `file` may
-/// be empty.
+/// "FILE, line 3: node 2 'fc' (FullyConnected)" or "...: variable 'data'", for messages.
+std::string place_in_file(const std::string& file, const ir::Node& node, std::size_t number);
+
+/// Throws if nodes have unknown operators, in subgraphs too: names each of these, the nearest known operator,
+/// how many nodes have it and the first. `file` may be empty.
 void require_known_operators(const std::vector<ir::NodePtr>& nodes, const std::string& file);
 
 /// Whether a node updates its input i.

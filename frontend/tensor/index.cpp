@@ -26,6 +26,7 @@ struct Selection {
   Shape count;        // of the slice; an integer has extent 1
   Shape result;       // without the axes of integer indices
   Shape dropped;      // the axes of integer indices
+  Shape codes;        // the same for npx.reshape: -3 drops an axis, -2 copies one, -4 all others
   bool view = false;  // a range of the first axis: contiguous
   bool empty = false;
 };
@@ -91,7 +92,9 @@ Selection select(const Shape& shape, const std::vector<Index>& index, std::sourc
     out.end.push_back(end);
     out.count.push_back(count);
     drop ? out.dropped.push_back(static_cast<std::int64_t>(axis)) : out.result.push_back(count);
+    if (axis < index.size()) out.codes.push_back(drop ? -3 : -2);
   }
+  out.codes.push_back(-4);
   return out;
 }
 
@@ -140,8 +143,18 @@ CallAttributes<4> slice_attributes(const Selection& s) {
 // new shape, whose extents may depend on the input sizes. A single element has no such extents.
 Tensor without_dropped(const Tensor& slice, const Selection& s, std::source_location where) {
   if (TensorAccess::shape(slice) == result_shape(s)) return slice;
+  if (has_nodes(slice) && NumpyScope::program()) {
+    CallAttributes<1> given;
+    given.set("newshape", ir::AttrValue(s.codes));
+    const Tensor* inputs[] = {&slice};
+    return invoke_one({.op = find_op_or_throw("_npx_reshape"),
+                       .inputs = inputs,
+                       .given = given.items(),
+                       .where = where,
+                       .hint = "reshape"});
+  }
   return has_nodes(slice) && !s.result.empty() ? F::squeeze(slice, {.axis = s.dropped}, where)
-                                               : slice.reshape(result_shape(s), where);
+                                             : slice.reshape(result_shape(s), where);
 }
 Tensor with_dropped(Tensor update, const Selection& s, std::source_location where) {
   if (!has_nodes(update) || s.result.empty()) return update.reshape(s.count, where);

@@ -177,7 +177,29 @@ Tensor arithmetic(Arithmetic op, const Operand& a, const Operand& b, std::source
 
 namespace {
 
+/// The operator that Python calls for a number on the left, with the operands exchanged.
+std::optional<Arithmetic> reflected(Arithmetic op) {
+  switch (op) {
+    case Arithmetic::add:
+    case Arithmetic::eq:
+    case Arithmetic::ne:
+      return op;
+    case Arithmetic::lt:
+      return Arithmetic::gt;
+    case Arithmetic::le:
+      return Arithmetic::ge;
+    case Arithmetic::gt:
+      return Arithmetic::lt;
+    case Arithmetic::ge:
+      return Arithmetic::le;
+    default:
+      return {};
+  }
+}
+
 Tensor numpy_operator(Arithmetic op, const Operand& a, const Operand& b, std::source_location where) {
+  if (const auto other = reflected(op); other && !a.is_tensor() && b.is_tensor())
+    return numpy_operator(*other, b, a, where);
   switch (op) {
     case Arithmetic::add:
       return np::add(a, b, where);
@@ -243,9 +265,14 @@ Tensor operator<(const Operand& a, const Operand& b) { return python_operator(Ar
 Tensor operator<=(const Operand& a, const Operand& b) { return python_operator(Arithmetic::le, a, b); }
 Tensor operator>(const Operand& a, const Operand& b) { return python_operator(Arithmetic::gt, a, b); }
 Tensor operator>=(const Operand& a, const Operand& b) { return python_operator(Arithmetic::ge, a, b); }
-// Not negative(): MXNet writes -a as a * -1.0, and both must give the same bits. numpy's is negative().
+// Not negative(): MXNet writes -a as a * -1.0, and both must give the same bits. In numpy mode an integer
+// array keeps its dtype, as MXNet's arrays do; its symbols give float64.
 Tensor operator-(const Operand& a) {
-  if (NumpyScope::program() && a.is_tensor()) return np::negative(a.tensor(), a.where());
+  if (NumpyScope::program() && a.is_tensor()) {
+    const Tensor& x = a.tensor();
+    if (x.defined() && !is_floating(TensorAccess::dtype(x))) return np::negative(x, a.where());
+    return np::multiply(a, Operand(-1.0, a.where()), a.where());
+  }
   return arithmetic(Arithmetic::mul, a, Operand(-1.0, a.where()), a.where());
 }
 

@@ -52,7 +52,18 @@ Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location 
   return record_reshape_node(x, shape, empty || NumpyScope::program(), empty || NumpyScope::active(), where);
 }
 
+/// In numpy mode by MXNet's operators of that mode.
+Tensor record_numpy_slice(const Tensor& x, const RowRange& rows, std::source_location where) {
+  CallAttributes<2> given;
+  given.set("begin", ir::AttrValue(ir::OptionalInts{rows.begin}));
+  given.set("end", ir::AttrValue(ir::OptionalInts{rows.end}));
+  const Tensor* inputs[] = {&x};
+  return record_view_op(
+      {.op = find_op_or_throw("slice"), .inputs = inputs, .given = given.items(), .where = where});
+}
+
 Tensor record_slice(const Tensor& x, const RowRange& rows, std::source_location where) {
+  if (NumpyScope::program()) return record_numpy_slice(x, rows, where);
   CallAttributes<3> given;
   given.set("axis", ir::AttrValue(std::int64_t{0}));
   given.set("begin", ir::AttrValue(rows.begin));
@@ -86,6 +97,18 @@ Tensor record_first_axis(const char* op, const Tensor& x, std::source_location w
   const Tensor* inputs[] = {&x};
   return record_view_op(
       {.op = find_op_or_throw(op), .inputs = inputs, .given = given.items(), .where = where});
+}
+
+/// Removes the first axis, of extent 1, by a code of npx.reshape that copies the others.
+Tensor record_numpy_squeeze(const Tensor& x, std::source_location where) {
+  CallAttributes<1> given;
+  given.set("newshape", ir::AttrValue(Shape{-3, -4}));
+  const Tensor* inputs[] = {&x};
+  return record_view_op({.op = find_op_or_throw("_npx_reshape"),
+                         .inputs = inputs,
+                         .given = given.items(),
+                         .where = where,
+                         .hint = "reshape"});
 }
 
 // The number of elements per index of the first axis.
@@ -151,6 +174,7 @@ Tensor cut_out_of_base(const Tensor& t, const Array::Origin& origin, std::source
   const RowRange& rows = std::get<RowRange>(origin.step);
   const Tensor range = record_slice(base, rows, where);
   if (!rows.drop_axis) return range;
+  if (NumpyScope::program()) return record_numpy_squeeze(range, where);
   // Outside of numpy mode squeeze cannot give numpy's rank 0; a reshape can, and its shape does not depend on
   // sizes.
   return TensorAccess::shape(t).empty() ? record_reshape(range, {}, where)

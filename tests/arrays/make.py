@@ -26,6 +26,18 @@ for version in (2, 3):
     with open(f"version{version}.npy", "wb") as file:
         np.lib.format.write_array(file, counting("float32", 2, 3), version=(version, 0))
 np.save("int16.npy", counting("int16", 2))
+np.save("complex.npy", counting("complex64", 2))
+ends = np.array([0, 1, 2, 3, 4, 65535]).astype(">u2")
+np.save("big_endian_fortran_uint16.npy", np.asfortranarray(ends.reshape(3, 2)))
+wide = {"int16": np.array([-32768, -1, 0, 32767], "int16"), "uint16": np.array([0, 1, 32768, 65535], "uint16"),
+        "float": counting("float32", 2), "uint32": np.array([0, 1, 2**31, 2**32 - 1], "uint32"),
+        "uint64": np.array([0, 1, 2**32, 2**63 - 1], "uint64")}
+np.savez("wide.npz", **wide)
+save_file(wide, "wide.safetensors")
+np.savez("mixed.npz", first=counting("float32", 2), odd_complex=counting("complex64", 2), odd_text=np.array(["a", "bc"]),
+         odd_large=np.array([2**63], "uint64"), last=counting("int16", 2))
+save_file({"first": counting("float32", 2), "odd_large": np.array([2**63], "uint64"), "last": counting("int16", 2)},
+          "mixed.safetensors")
 np.save("fields.npy", np.zeros(2, dtype=[("a", "f4"), ("b", "i4")]))
 np.save("objects.npy", np.array([None, "text"], dtype=object))
 np.savez("stored.npz", **every)

@@ -130,8 +130,16 @@ SymbolBlock::SymbolBlock(const Symbol& outputs, const std::vector<std::string>& 
   }
   const ParameterDict own = Block::params();
   const auto add = [&](const std::vector<ir::NodePtr>& nodes, bool auxiliary) {
-    for (const ir::NodePtr& v : nodes)
-      if (!s.input_of.contains(v.get())) s.parameter_of.emplace(v.get(), make_parameter(own, *v, auxiliary));
+    for (const ir::NodePtr& v : nodes) {
+      if (s.input_of.contains(v.get())) continue;
+      try {
+        s.parameter_of.emplace(v.get(), make_parameter(own, *v, auxiliary));
+      } catch (const Error& e) {
+        // A second variable of the name, or a shared parameter, of another shape.
+        if (e.kind() != Error::Kind::user) throw;
+        throw Error(place_in_file(in, *v, 0) + ": " + e.what());
+      }
+    }
   };
   add(variables.arguments, false);
   add(variables.auxiliary_states, true);

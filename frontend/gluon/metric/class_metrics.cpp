@@ -45,11 +45,9 @@ void TopKAccuracy::add(const Tensor& labels, const Tensor& preds) {
   for (std::int64_t row = 0; row < scores.rows(); ++row) {
     const std::int64_t c = label[static_cast<std::size_t>(row)];
     if (c < 0 || c >= scores.classes) continue;
-    std::int64_t larger = 0;
-    for (std::int64_t other = 0; other < scores.classes; ++other)
-      larger += scores.at(row, other) > scores.at(row, c) ||
-                (scores.at(row, other) == scores.at(row, c) && other < c);
-    sum_ += larger < top_k_;
+    std::int64_t before = 0;
+    for (std::int64_t other = 0; other < scores.classes; ++other) before += scores.before(row, other, c);
+    sum_ += before < top_k_;
   }
   count_ += scores.rows();
 }

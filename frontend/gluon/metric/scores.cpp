@@ -1,5 +1,7 @@
 #include "frontend/gluon/metric/scores.h"
 
+#include <cmath>
+
 namespace kiln::metric {
 
 Scores::Scores(const Tensor& t, int axis, const std::string& metric) {
@@ -15,10 +17,16 @@ Scores::Scores(const Tensor& t, int axis, const std::string& metric) {
   values = t.to_vector<double>();
 }
 
+bool Scores::before(std::int64_t row, std::int64_t a, std::int64_t b) const {
+  const double x = at(row, a), y = at(row, b);
+  if (std::isnan(x) != std::isnan(y)) return std::isnan(x);
+  return x > y || (!(y > x) && a < b);
+}
+
 std::int64_t Scores::largest(std::int64_t row) const {
   std::int64_t best = 0;
   for (std::int64_t c = 1; c < classes; ++c)
-    if (at(row, c) > at(row, best)) best = c;
+    if (before(row, c, best)) best = c;
   return best;
 }
 

@@ -41,12 +41,18 @@ FileGraph read_graph(JsonReader& in, int depth);
 FileNode read_node(JsonReader& in, std::size_t number, int depth) {
   FileNode node;
   bool has_op = false, has_name = false, has_inputs = false;
+  unsigned wrong_op = 0;  // the line of an operator that is no string; the error waits for the node's name
   in.set_part(describe(number, node));
   in.object("a node", [&](const std::string& key) {
     if (node.line == 0) node.line = in.line();
     if (key == "op") {
-      node.op = in.string("\"op\"");
       has_op = true;
+      if (in.at_string()) {
+        node.op = in.string("\"op\"");
+      } else {
+        wrong_op = in.line();
+        in.skip("\"op\"");
+      }
     } else if (key == "name") {
       node.name = in.string("\"name\"");
       has_name = true;
@@ -69,6 +75,8 @@ FileNode read_node(JsonReader& in, std::size_t number, int depth) {
     }
     if (key == "op" || key == "name") in.set_part(describe(number, node));
   });
+  if (wrong_op != 0)
+    in.error_at(wrong_op, "\"op\" must be a string: an operator's name, or null of a variable");
   if (!has_op) in.error("the key \"op\" is missing");
   if (!has_name) in.error("the key \"name\" is missing");
   if (!has_inputs) in.error("the key \"inputs\" is missing");

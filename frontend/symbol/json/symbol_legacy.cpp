@@ -56,6 +56,24 @@ void rename_hidden_attributes(ir::Node& node) {
   }
 }
 
+void rename_fused_attributes(ir::Node& node) {
+  struct Row {
+    std::string_view op, old, name;
+  };
+  static constexpr std::array<Row, 3> rows = {{
+      {"_sg_mkldnn_conv", "with_relu", "with_act"},
+      {"_sg_mkldnn_conv", "with_postsum_relu", "with_postsum_act"},
+      {"_sg_mkldnn_fully_connected", "with_relu", "with_eltwise"},
+  }};
+  for (const Row& row : rows) {
+    if (node.op_name != row.op) continue;
+    const auto old = node.attr_text.find(row.old);
+    if (old == node.attr_text.end()) continue;
+    node.attr_text[std::string(row.name)] = old->second;
+    node.attr_text.erase(old);
+  }
+}
+
 void add_missing_variables(ir::Node& node) {
   if (!node.op || node.op->variadic) return;
   const std::size_t count = std::min(node.op->input_count(node.attrs), node.op->inputs.size());

@@ -22,6 +22,8 @@ bool is_hidden_attribute(std::string_view key);
 /// Before 1.9.1: renames `lr_mult` to `__lr_mult__`, and moves `weight_lr_mult` of an operator to its
 /// variable `weight`.
 void rename_hidden_attributes(ir::Node& node);
+/// MXNet's fused operators for Intel CPUs: files of any version may have the old names of their attributes.
+void rename_fused_attributes(ir::Node& node);
 /// Before 0.9: adds variables for missing inputs.
 void add_missing_variables(ir::Node& node);
 /// Before 0.9.4: adds initializers to variables of some operators.
