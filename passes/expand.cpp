@@ -75,7 +75,7 @@ class Expander {
         if (!continues) runs.emplace_back();
         runs.back().insert(runs.back().begin(), axis);
         continues = true;
-      } else if (shape[static_cast<std::size_t>(axis)] != 1) {
+      } else {
         continues = false;
       }
     }
@@ -236,7 +236,8 @@ class Expand final : public mlir::PassWrapper<Expand, mlir::OperationPass<mlir::
         value = Expander(&op).convolution(convolution);
       else if (auto weights = llvm::dyn_cast<ir::ConvolutionWeightsOp>(op))
         value = Expander(&op).convolution_weights(weights);
-      else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op); window && !reduces_lines(window, target_))
+      else if (auto window = llvm::dyn_cast<ir::ReduceWindowOp>(op);
+               window && !reduces_lines(window, target_))
         value = Expander(&op).reduce_window(window);
       if (!value) continue;
       op.getResult(0).replaceAllUsesWith(value);
