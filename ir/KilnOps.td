@@ -351,19 +351,22 @@ def CumulativeOp : Kiln_Op<"cumulative", [SameOperandsAndResultType]> {
 def ReduceOp : Kiln_Op<"reduce"> {
   let summary = "sum, product, maximum or minimum over axes";
   let description = [{
-    Where kept axes of extent above 1 lie between reduced axes, these are several runs. The last run is reduced first, its results over
-    the run before it (those of `sum_squares` by `sum`), and so on; runs of one element are left out, if there is another. The elements
-    of a run are numbered r = 0, 1, ... in C order. The order of operations depends on the logical shape alone:
+    Where kept axes lie between reduced axes, these are several runs. The last run is reduced first, its results over the run before it
+    (those of `sum_squares` by `sum`), and so on; runs of one element are left out, if there is another. The elements of a run are
+    numbered r = 0, 1, ... in C order. The order of operations depends on the rank, the reduced axes and their extents, and never on
+    the extent of a kept axis, even if it is 1:
 
-    * `interleaved64`, if no kept axis of extent above 1 follows the last reduced axis: blocks of 1024 consecutive r. In each, partial
-      result p[j] for j in 0..63 starts from the identity and accumulates r = j, j + 64, ... in order; then p[j] = p[j] op p[j+32] for
-      j < 32, and so on down to p[0]. The results of several blocks are reduced by the same rule, until one is left.
-    * `chained512` else: blocks of 512 consecutive r. Each block is one chain from the identity in order; the block results are combined
-      in order, starting from the first one.
+    * `interleaved64`, if the last axis is reduced: blocks of 1024 consecutive r. In each, partial result p[j] for j in 0..63 starts
+      from the identity and accumulates r = j, j + 64, ... in order; then p[j] = p[j] op p[j+32] for j < 32, and so on down to p[0].
+      The results of several blocks are reduced by the same rule, until one is left.
+    * `pairwise32`, if a kept axis follows: chains of 32 consecutive r, each from the identity in order. Of the results q[0], q[1], ... of
+      the chains, neighbours are combined, q[i] = q[2i] op q[2i+1], until one is left; one without a neighbour stays as it is.
 
     The identity, also the result over no elements, is +0, 1, -inf (least integer) or +inf (greatest). For `max` and `min` NaN wins.
     `max_nnan` may be used if a NaN makes the maximum irrelevant: softmax, whose sum is NaN then. `sum_squares` accumulates x * x in
     one rounding (kiln.fma) into p[j] or the chain, and combines these as `sum` does.
+
+    Elements that equal the identity, behind the last other element, change no bit of a `sum` or `sum_squares` (ir/README.md).
   }];
   let arguments = (ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs Kiln_Tensor:$result);

@@ -75,7 +75,7 @@ class Expander {
         if (!continues) runs.emplace_back();
         runs.back().insert(runs.back().begin(), axis);
         continues = true;
-      } else if (shape[static_cast<std::size_t>(axis)] != 1) {
+      } else {
         continues = false;
       }
     }

@@ -19,13 +19,12 @@ class TargetModel;
 /// * dot by chained512 over one element of k: broadcast, multiply-add to +0. A pointwise operation fuses, and stores
 ///   a large result non-temporally.
 /// * dot or convolution over an empty axis: +0.
-/// * reduce over axes that are not adjacent: a transpose makes them adjacent.
+/// * reduce over axes between which kept axes lie: one for each run of axes.
 ///
 /// Why here: after folding (fewer operations), before layout and fusion, which see only what remains. Needs:
 /// kiln operations in one block. Guarantees: bits stay. No other reduce_window, padded convolution,
-/// convolution over one axis, small dot, or dot over one element is left. The reduced axes of a reduce are adjacent, axes of extent 1 apart. A
-/// reduce has kept axes of extent above 1 after its last reduced axis of extent above 1 only where its
-/// definition sums by chains.
+/// convolution over one axis, small dot, or dot over one element is left. The reduced axes of a reduce are consecutive.
+/// It sums by chains if a kept axis follows them.
 std::unique_ptr<mlir::Pass> create_expand_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

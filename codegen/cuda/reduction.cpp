@@ -2,7 +2,7 @@
 // partial results j and j + 32, so that neighbouring lanes read neighbouring elements, and shuffles combine
 // those of all lanes in the order that kiln.reduce in ir/KilnOps.td defines. The results of blocks are
 // interleaved partial results again: warps of a block compute 64 of them at a time, which meet in shared
-// memory. A result that is a chain, or of few elements far apart, is that of a single thread.
+// memory. A result of chains, or of few elements far apart, is that of a single thread.
 #include "codegen/cpu/kernels/reduction_body.h"
 #include "codegen/cuda/division.h"
 
@@ -142,22 +142,24 @@ class TeamReduction : ReductionEmitter {
   Values shared_;  // an array of partial results of each reduction, if warps share results
 };
 
-/// One result of chained512 by a thread.
+/// One result of pairwise32 by a thread.
 class Chains : ReductionEmitter {
  public:
   using Value = mlir::Value;
   Chains(KernelBuilder& e, const Reduction& red, Value params) : ReductionEmitter(e, red, params) {}
 
-  Values reduce(LoopPoint& at) {
-    const Value length = e_.index(chain_length), zero = e_.index(0);
-    // The first chain is the total that the others are added to.
-    const Values first = chain(at, zero, e_.min(length, extent_));
-    return Values(e_.loop(length, extent_, length, first, [&](Value begin, mlir::ValueRange total) {
-      return combine(total, chain(at, begin, e_.min(e_.add(begin, length), extent_)));
-    }));
-  }
+  Values reduce(LoopPoint& at) { return halves(at, red_.halvings(), e_.index(0), extent_); }
 
  private:
+  /// The elements [begin, end), at most 2^level chains. A loop goes through both halves, so that the code of
+  /// all levels is a nest of loops. (The identity op a chain's result changes nothing.)
+  Values halves(LoopPoint& at, int level, Value begin, Value end) {
+    if (level == 0) return chain(at, begin, end);
+    const Value half = e_.index(chain_length << (level - 1));
+    return Values(e_.loop(begin, end, half, identities(1), [&](Value from, mlir::ValueRange sum) {
+      return combine(sum, halves(at, level - 1, from, e_.min(e_.add(from, half), end)));
+    }));
+  }
   /// Elements are loaded four at a time, so that their loads are in flight at once.
   Values chain(LoopPoint& at, Value begin, Value end) {
     const int together = is_light(red_.before) ? 4 : 1;

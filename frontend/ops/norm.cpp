@@ -18,6 +18,13 @@ bool takes_batch_statistics(Primitives& p, const Attrs& a) {
   return p.train() && !a.boolean("use_global_stats");
 }
 
+Statistics batch_statistics(Primitives& p, Args in, Value x, int axis, const Attrs& a) {
+  if (takes_batch_statistics(p, a))
+    return statistics_in_one_pass(p, x, other_axes({axis}, p.shape(x).rank()));
+  const Value mean = convert(p, in[3], p.dtype(x));
+  return {mean, convert(p, in[4], p.dtype(x)), mean, Value()};
+}
+
 Shape groups_of(const Shape& shape, const Attrs& a) {
   const std::int64_t groups = a.integer("num_groups");
   if (shape.rank() < 2 || groups < 1 || shape[1] % groups != 0)
@@ -64,12 +71,14 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
            p.shape(in[i]).str());
   bool batch = takes_batch_statistics(p, a);
   DType inner = p.dtype(x);
-  Statistics s = batch ? statistics_in_one_pass(p, x, other_axes({axis}, shape.rank()))
-                       : Statistics{convert(p, moving_mean, inner), convert(p, moving_var, inner)};
+  Statistics s = batch_statistics(p, in, x, axis, a);
   Value inverse = inverse_deviation(p, s.variance, a.real("eps"));
   Value scale = a.boolean("fix_gamma") ? inverse : p.mul(convert(p, in[1], inner), inverse);
-  Value shift = p.sub(convert(p, in[2], inner), p.mul(s.mean, scale));
-  Value y = scaled(p, x, scale, shift, axis);
+  // Not x * scale + (beta - mean * scale), whose terms cancel where the mean is large beside the deviation.
+  // Differences from the origin are exact there, and the offset is no larger than they are.
+  Value shift = convert(p, in[2], inner);
+  if (s.offset.valid()) shift = p.sub(shift, p.mul(s.offset, scale));
+  Value y = scaled(p, p.sub(x, p.broadcast_along(s.origin, shape, axis)), scale, shift, axis);
   Values out{convert(p, y, p.dtype(in[0])), s.mean, a.boolean("output_mean_var") ? inverse : s.variance,
              Value{}, Value{}};
   if (batch) {

@@ -1,5 +1,5 @@
 #pragma once
-#include "frontend/ops/common.h"
+#include "frontend/ops/reduce.h"
 
 /// What the normalisations and their gradients share.
 namespace kiln::ops {
@@ -10,6 +10,8 @@ Value inverse_deviation(Primitives& p, Value variance, double eps);
 std::int64_t channel_axis(const Attrs& a);
 /// Whether BatchNorm normalises by the statistics of the batch.
 bool takes_batch_statistics(Primitives& p, const Attrs& a);
+/// BatchNorm's statistics of data x: those of the batch, or the moving ones.
+Statistics batch_statistics(Primitives& p, Args in, Value x, int axis, const Attrs& a);
 /// GroupNorm's data as (samples, groups, elements). Throws unless the groups divide the channels.
 Shape groups_of(const Shape& shape, const Attrs& a);
 /// L2Normalization: the axes of one size, and the sizes, sqrt(sum(x^2) + eps).

@@ -12,7 +12,8 @@ namespace {
 /// inverse = 1 / sqrt(variance + eps):
 ///   dbeta = sum(g), dgamma = inverse sum(g away),
 ///   dx = gamma inverse (g - dbeta / n - away inverse^2 sum(g away) / n);
-/// of the last the first term alone if mean and variance are not those of the batch.
+/// of the last the first term alone if mean and variance are not those of the batch. Elements enter as
+/// x - origin, and the offset of the mean by sums over them, as it does in the result.
 Values batch_norm_gradients(Primitives& p, const GradientArgs& args, Value head) {
   Values out(5);
   if (!head.valid()) return out;
@@ -24,18 +25,20 @@ Values batch_norm_gradients(Primitives& p, const GradientArgs& args, Value head)
   const Value x = widen(p, in[0]), g = convert(p, head, p.dtype(x));
   const DType inner = p.dtype(x);
   const bool of_batch = takes_batch_statistics(p, a);
-  const Statistics s = of_batch ? statistics_in_one_pass(p, x, axes)
-                                : Statistics{convert(p, in[3], inner), convert(p, in[4], inner)};
+  const Statistics s = batch_statistics(p, in, x, axis, a);
   const Value inverse = inverse_deviation(p, s.variance, a.real("eps"));
   const auto along = [&](Value v) { return p.broadcast_along(v, shape, axis); };
-  const Value away = p.sub(x, along(s.mean));
-  const Value sum = p.reduce(Reduce::sum, g, axes), product = p.reduce(Reduce::sum, p.mul(g, away), axes);
+  const Value from_origin = p.sub(x, along(s.origin)), sum = p.reduce(Reduce::sum, g, axes);
+  Value product = p.reduce(Reduce::sum, p.mul(g, from_origin), axes);
+  if (s.offset.valid()) product = p.sub(product, p.mul(s.offset, sum));
   if (args.wanted[0]) {
     Value dx = g;
     if (of_batch) {
       const std::int64_t n = count_along(shape, axes);
       const Value slope = p.mul(p.mul(inverse, inverse), divided(p, product, n));
-      dx = p.sub(p.sub(g, along(divided(p, sum, n))), p.mul(away, along(slope)));
+      Value mean = divided(p, sum, n);
+      if (s.offset.valid()) mean = p.sub(mean, p.mul(s.offset, slope));
+      dx = p.sub(p.sub(g, along(mean)), p.mul(from_origin, along(slope)));
     }
     const Value scale = a.boolean("fix_gamma") ? inverse : p.mul(convert(p, in[1], inner), inverse);
     out[0] = convert(p, p.mul(dx, along(scale)), p.dtype(in[0]));

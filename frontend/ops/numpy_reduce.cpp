@@ -72,14 +72,18 @@ Values variance(Primitives& p, Args in, const Attrs& a) {
   if (from == DType::boolean) fail("the variance of bools is undefined; convert them first");
   const Shape shape = p.shape(in[0]), axes = numpy_axes(a, shape.rank());
   const bool keep = a.boolean("keepdims");
-  const auto inner = [&](Value v) { return whole ? convert(p, v, DType::f64) : widen(p, v); };
-  Value x = widen(p, in[0]);
-  Value mean = divided(p, p.reduce(Reduce::sum, inner(x), axes), count_along(shape, axes));
-  Value middle = whole ? convert(p, mean, from) : mean;
-  Value away = p.sub(x, p.broadcast_to(p.keep_dims(middle, shape, axes), shape));
-  Value sum = whole ? p.reduce(Reduce::sum, inner(p.mul(away, away)), axes)
-                    : p.reduce(Reduce::sum_squares, away, axes);
-  Value r = divided(p, sum, count_along(shape, axes) - a.integer("ddof"));
+  const std::int64_t count = count_along(shape, axes);
+  Value x = widen(p, in[0]), middle, sum;
+  if (whole) {
+    const auto total = [&](Value v) { return p.reduce(Reduce::sum, convert(p, v, DType::f64), axes); };
+    middle = convert(p, divided(p, total(x), count), from);
+    const Value away = p.sub(x, spread(p, middle, shape, axes));
+    sum = total(p.mul(away, away));
+  } else {
+    middle = mean_over(p, x, axes);
+    sum = p.reduce(Reduce::sum_squares, p.sub(x, spread(p, middle, shape, axes)), axes);
+  }
+  Value r = divided(p, sum, count - a.integer("ddof"));
   if (root) r = p.unary(Unary::sqrt, whole && !is_floating(to) ? p.unary(Unary::trunc, r) : r);
   const auto shaped = [&](Value v) { return keep ? p.keep_dims(v, shape, axes) : v; };
   return {convert(p, shaped(r), to), convert(p, shaped(middle), from)};

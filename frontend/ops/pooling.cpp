@@ -38,6 +38,41 @@ Value averages(Primitives& p, Value sums, const Shape& in, const ir::Window& w, 
   return p.div(sums, same == 1 ? varying : p.mul(varying, p.like(sums, same)));
 }
 
+double least_finite(DType d) {
+  switch (d) {
+    case DType::f64:
+      return std::numeric_limits<double>::lowest();
+    case DType::f16:
+      return -65504;
+    case DType::bf16:
+      return -0x1.fep127;
+    default:
+      return double{std::numeric_limits<float>::lowest()};
+  }
+}
+
+/// `maxima` over windows; of a window wholly in the padding, as a full pooling may have behind the end of an
+/// axis, MXNet's least finite number.
+Value with_outside_windows(Primitives& p, Value maxima, const Shape& in, const ir::Window& w) {
+  if (!is_floating(p.dtype(maxima))) return maxima;  // the maximum of no integers is the least one
+  const Shape out = p.shape(maxima);
+  for (int i = 0; i < w.kernel.rank(); ++i) {
+    const std::int64_t extent = in[at(i + 2)], n = out[at(i + 2)], pad = w.pad_low[at(i)],
+                       stride = w.stride[at(i)];
+    // The windows [first, end) have an element of the array.
+    const std::int64_t first = std::max<std::int64_t>(pad - w.kernel[at(i)] + stride, 0) / stride,
+                       end = extent == 0 ? 0 : (extent + pad + stride - 1) / stride;
+    if (first == 0 && end >= n) continue;
+    const TensorType places{DType::i64, out};
+    const Value window = p.iota(places, i + 2);
+    const Value inside =
+        p.binary(Binary::logical_and, p.compare(Compare::ge, window, p.full_integer(places, first)),
+                 p.compare(Compare::lt, window, p.full_integer(places, end)));
+    maxima = p.select(inside, maxima, p.like(maxima, least_finite(p.dtype(maxima))));
+  }
+  return maxima;
+}
+
 Values pooling(Primitives& p, Args in, const Attrs& a) {
   require_channels_first(a);
   const Shape data = p.shape(in[0]);
@@ -98,6 +133,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
         std::max<std::int64_t>(0, (extent - 1) * s + kernel[at(i)] - data[at(i + 2)] - pad[at(i)]);
   }
   Value r = p.reduce_window(op, x, w);
+  if (type == "max") r = with_outside_windows(p, r, data, w);
   if (average) {
     bool include_pad = a.is_none("count_include_pad") || a.boolean("count_include_pad");
     r = averages(p, r, data, w, pad, include_pad);

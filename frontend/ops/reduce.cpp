@@ -23,48 +23,75 @@ Value average(Primitives& p, Reduce sum_of, Value x, const Shape& axes) {
   return divided(p, p.reduce(sum_of, x, axes), count_along(p.shape(x), axes));
 }
 
-/// For each result over `axes` an element that is no outlier: the median of three. None is at the border of
-/// an image, where elements differ most from the others. The axes are kept.
-Value typical(Primitives& p, Value x, const Shape& axes) {
+/// For each result over `axes` the element after so many quarters of each axis. The axes are kept.
+Value element_after(Primitives& p, Value x, const Shape& axes, std::int64_t quarters) {
   const Shape shape = p.shape(x);
-  const auto element = [&](std::int64_t quarter) {
-    Shape start = Shape::filled(shape.rank(), 0), limit = shape;
-    for (const std::int64_t axis : axes) {
-      start[at(axis)] = shape[at(axis)] / 4 * quarter + shape[at(axis)] % 4 * quarter / 4;
-      limit[at(axis)] = start[at(axis)] + 1;
-    }
-    return p.slice(x, start, limit, Shape::filled(shape.rank(), 1));
-  };
-  const Value a = element(1), b = element(2), c = element(3);
+  Shape start = Shape::filled(shape.rank(), 0), limit = shape;
+  for (const std::int64_t axis : axes) {
+    start[at(axis)] = shape[at(axis)] / 4 * quarters + shape[at(axis)] % 4 * quarters / 4;
+    limit[at(axis)] = start[at(axis)] + 1;
+  }
+  return p.slice(x, start, limit, Shape::filled(shape.rank(), 1));
+}
+
+/// For each result over `axes` an element that is no outlier: the median of three. None is at the border of
+/// an image, where elements differ most from the others. 0 if it is not finite: the mean of infinities is no
+/// NaN. The axes are kept.
+Value typical(Primitives& p, Value x, const Shape& axes) {
+  const Value a = element_after(p, x, axes, 1), b = element_after(p, x, axes, 2),
+              c = element_after(p, x, axes, 3);
   const auto least = [&](Value v, Value w) { return p.binary(Binary::min, v, w); };
   const auto greatest = [&](Value v, Value w) { return p.binary(Binary::max, v, w); };
-  return greatest(least(a, b), least(greatest(a, b), c));
+  const Value median = greatest(least(a, b), least(greatest(a, b), c));
+  const Value infinity = p.like(median, std::numeric_limits<double>::infinity());
+  const Value is_finite = p.compare(Compare::lt, p.unary(Unary::abs, median), infinity);
+  return p.select(is_finite, median, p.like(median, 0));
 }
+
+/// The mean over axes, as the sum of an element, the origin, and of the mean of all differences from it.
+struct Mean {
+  Value origin, away, offset, mean;  // away = x - origin
+
+  using Choice = Value (*)(Primitives& p, Value x, const Shape& axes);
+  Mean(Primitives& p, Value x, const Shape& axes, Choice choose = typical) {
+    const Shape shape = p.shape(x);
+    if (count_along(shape, axes) == 0) {
+      away = x;
+      mean = origin = average(p, Reduce::sum, x, axes);
+      return;
+    }
+    // The mean does not depend on the element, so to its gradient it is a constant.
+    const Value k = p.taped_as(Primitives::Kind::constant, {}, {}, [&] { return choose(p, x, axes); });
+    away = p.sub(x, p.broadcast_to(k, shape));
+    offset = average(p, Reduce::sum, away, axes);
+    origin = p.reshape(k, p.shape(offset));
+    mean = p.add(origin, offset);
+  }
+};
 
 }  // namespace
 
-Statistics statistics(Primitives& p, Value x, const Shape& axes) {
-  const Shape shape = p.shape(x);
-  const Value mean = average(p, Reduce::sum, x, axes);
-  const Value away = p.sub(x, p.broadcast_to(p.keep_dims(mean, shape, axes), shape));
-  return {mean, average(p, Reduce::sum_squares, away, axes)};
+Value mean_over(Primitives& p, Value x, const Shape& axes) { return Mean(p, x, axes).mean; }
+
+Statistics statistics(Primitives& p, Value x, const Shape& axes, bool of_infinities) {
+  // Any element will do: the second pass is from the mean. A view of one costs nothing, a median a kernel.
+  const auto middle = [](Primitives& q, Value v, const Shape& over) { return element_after(q, v, over, 2); };
+  const Mean m(p, x, axes, of_infinities ? typical : +middle);
+  const Value away = p.sub(x, spread(p, m.mean, p.shape(x), axes));
+  return {m.mean, average(p, Reduce::sum_squares, away, axes), m.origin, m.offset};
 }
 
 Statistics statistics_in_one_pass(Primitives& p, Value x, const Shape& axes) {
-  const Shape shape = p.shape(x);
-  if (count_along(shape, axes) == 0) return statistics(p, x, axes);
-  // Mean and variance do not depend on k, so to their gradients it is a constant.
-  const Value k = p.taped_as(Primitives::Kind::constant, {}, {}, [&] { return typical(p, x, axes); });
-  const Value away = p.sub(x, p.broadcast_to(k, shape));
-  const Value mean = average(p, Reduce::sum, away, axes),
-              square = average(p, Reduce::sum_squares, away, axes);
-  const Value variance = p.fma(p.unary(Unary::neg, mean), mean, square);
-  return {p.add(p.reshape(k, p.shape(mean)), mean), p.binary(Binary::max, variance, p.like(variance, 0))};
+  const Mean m(p, x, axes);
+  if (!m.offset.valid()) return statistics(p, x, axes);
+  const Value square = average(p, Reduce::sum_squares, m.away, axes);
+  const Value variance = p.fma(p.unary(Unary::neg, m.offset), m.offset, square);
+  return {m.mean, p.binary(Binary::max, variance, p.like(variance, 0)), m.origin, m.offset};
 }
 
 Value variance_gradient(Primitives& p, Value x, const Shape& axes, Value head, std::int64_t count) {
   const Shape shape = p.shape(x);
-  const Value mean = average(p, Reduce::sum, x, axes);
+  const Value mean = mean_over(p, x, axes);
   const Value scale = divided(p, p.mul(head, p.like(head, 2)), count);
   return p.mul(p.sub(x, spread(p, mean, shape, axes)), spread(p, scale, shape, axes));
 }
@@ -140,7 +167,7 @@ Values moments(Primitives& p, Args in, const Attrs& a) {
   Value x = widen(p, in[0]);
   Shape axes = named_axes(a, p.shape(x).rank(), "axes"), shape = p.shape(x);
   bool keep = a.boolean("keepdims");
-  Statistics s = statistics(p, x, axes);
+  Statistics s = statistics(p, x, axes, true);
   auto finish = [&](Value r) {
     return convert(p, keep ? p.keep_dims(r, shape, axes) : at_least_1d(p, r), p.dtype(in[0]));
   };

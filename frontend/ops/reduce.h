@@ -8,14 +8,22 @@ namespace kiln::ops {
 std::int64_t count_along(const Shape& shape, const Shape& axes);
 /// sum / count.
 Value divided(Primitives& p, Value sum, std::int64_t count);
-/// Mean and biased variance over axes, which are removed.
+/// Mean and biased variance over axes, which are removed. Both come from differences from an element, so that
+/// equal elements have exactly that mean and no variance.
 struct Statistics {
   Value mean, variance;
+  /// mean = origin + offset, rounded: where the mean is large, x - origin is exact, and x - mean is not. The
+  /// offset may be invalid: the mean is the origin.
+  Value origin, offset;
 };
-Statistics statistics(Primitives& p, Value x, const Shape& axes);
-/// The same in one pass over x, for arrays that no cache holds: from the sums of x - k and of its square,
-/// where k is the median of three elements. The variance cancels where k is far from the mean: its relative
-/// error is that of the sums times 1 + (mean - k)^2 / variance.
+/// The mean alone.
+Value mean_over(Primitives& p, Value x, const Shape& axes);
+/// In two passes over x. The mean of some infinities may be NaN unless they count, where the variance is NaN
+/// in any case; this is faster.
+Statistics statistics(Primitives& p, Value x, const Shape& axes, bool of_infinities = false);
+/// In one pass over x, for arrays that no cache holds: from the sums of x - origin and of its square. The
+/// variance cancels where the origin is far from the mean: its relative error is that of the sums times
+/// 1 + offset^2 / variance.
 Statistics statistics_in_one_pass(Primitives& p, Value x, const Shape& axes);
 /// 2 (x - mean) head / count, the gradient of a variance over axes that is divided by `count`. Without the
 /// sum over x - mean that the rules of the primitives would add, which is 0 but for rounding; the mean

@@ -154,7 +154,7 @@ Tensor without_dropped(const Tensor& slice, const Selection& s, std::source_loca
                        .hint = "reshape"});
   }
   return has_nodes(slice) && !s.result.empty() ? F::squeeze(slice, {.axis = s.dropped}, where)
-                                             : slice.reshape(result_shape(s), where);
+                                               : slice.reshape(result_shape(s), where);
 }
 Tensor with_dropped(Tensor update, const Selection& s, std::source_location where) {
   if (!has_nodes(update) || s.result.empty()) return update.reshape(s.count, where);

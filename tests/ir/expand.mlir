@@ -123,9 +123,10 @@ func.func @reduce_between(%x: tensor<2x3x4x5xf32>) -> tensor<3x5xf32> {
   return %0 : tensor<3x5xf32>
 }
 
-// Extents of 1 do not part the axes.
+// A kept axis parts the reduced ones whatever its extent.
 // CHECK-LABEL: func.func @reduce_ones
-// CHECK-NEXT: kiln.reduce sum %arg0 [0, 2]
+// CHECK-NEXT: %[[R:.*]] = kiln.reduce sum %arg0 [2] : tensor<2x1x4x5xf32> -> tensor<2x1x5xf32>
+// CHECK-NEXT: kiln.reduce sum %[[R]] [0] : tensor<2x1x5xf32> -> tensor<1x5xf32>
 // CHECK-NEXT: return
 func.func @reduce_ones(%x: tensor<2x1x4x5xf32>) -> tensor<1x5xf32> {
   %0 = kiln.reduce sum %x [0, 2] : tensor<2x1x4x5xf32> -> tensor<1x5xf32>

@@ -29,11 +29,10 @@ struct AxisGroup {
   }
 };
 
-/// The number of levels for `extent` elements.
+/// The number of levels for `extent` elements: a factor of 1024 each.
 int levels_for(std::int64_t extent) {
-  constexpr auto bits_of_level = static_cast<unsigned>(llvm::ConstantLog2<block_length>());
   const unsigned bits = llvm::Log2_64_Ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1)));
-  return static_cast<int>(std::max(llvm::divideCeil(bits, bits_of_level), 1u));
+  return static_cast<int>(std::max(llvm::divideCeil(bits, unsigned{block_bits}), 1u));
 }
 /// The accesses of a reduction: leaves of `before`, leaves of `after` except the root, outputs. Their strides
 /// are over the axes of the operand, 0 along the reduced axes for those over the result.
@@ -77,20 +76,15 @@ struct Accesses {
   }
 };
 
-/// The kept and the reduced axes, and whether a kept axis follows all reduced ones.
+/// The kept and the reduced axes.
 struct Axes {
   AxisGroup kept, inner;
-  bool kept_after = false;
 
   Axes(llvm::ArrayRef<std::int64_t> shape, llvm::ArrayRef<bool> reduced, llvm::ArrayRef<Dims> strides) {
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       llvm::SmallVector<std::int64_t> s;
       for (const Dims& all : strides) s.push_back(all[axis]);
       (reduced[axis] ? inner : kept).add_axis(shape[axis], s);
-      if (reduced[axis])
-        kept_after = false;
-      else if (shape[axis] != 1)
-        kept_after = true;
     }
     kept.collapse(strides.size());
     inner.collapse(strides.size());
@@ -182,12 +176,12 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   ScalarExpr after(values_of(outputs),
                    llvm::map_to_vector(roots, [](ir::ReduceOp r) -> mlir::Value { return r.getResult(); }));
   Accesses accesses(before, after, outputs, static_cast<int>(fusion.getNumOperands()), reduced);
-  const auto [kept, inner, kept_after] = Axes(shape, reduced, accesses.strides);
+  const auto [kept, inner] = Axes(shape, reduced, accesses.strides);
   for (std::size_t s = 0; s < accesses.all.size(); ++s) accesses.all[s].strides = kept.strides[s];
 
   DType dtype = dtype_of_value(root.getX());
   int lanes = target.lanes(std::max(before.widest(), after.widest()));
-  const bool interleaved64 = !kept_after;
+  const bool interleaved64 = reduced.empty() || reduced.back();
   Dims steps;
   for (std::size_t i = 0; i < before.leaves().size(); ++i)
     steps.push_back(inner.extents.empty() ? 0 : inner.strides[i][0]);
@@ -225,7 +219,7 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
           .steps = std::move(steps),
           .lanes = lanes,
           .interleaved64 = interleaved64,
-          .levels = interleaved64 ? levels_for(extent) : 1,
+          .levels = levels_for(extent),
           .along_reduced = along_reduced,
           .register_tree = register_tree,
           .short_rows = short_rows,

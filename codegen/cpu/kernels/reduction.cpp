@@ -4,7 +4,7 @@
 // - interleaved64, where the reduced axes are innermost: blocks of 1024 elements, each with 64 interleaved
 //   partial results, which are combined pairwise. The results of several blocks are reduced in the same way,
 //   level by level.
-// - chained512, where kept axes follow: chains of 512 elements, whose results are added in order.
+// - pairwise32, where kept axes follow: chains of 32 elements, whose results are combined pairwise.
 //
 // Lanes run along the reduced axis (AlongReduced, and ReductionTile where results share elements), along the
 // last kept axis (AlongKept), or along the last kept axis with all partial results in registers
@@ -120,9 +120,10 @@ class AlongReduced : ReductionEmitter {
 class AlongKept : ReductionEmitter {
  public:
   AlongKept(KernelBuilder& e, const Reduction& red, mlir::Value params) : ReductionEmitter(e, red, params) {
-    if (!red.interleaved64) totals_ = stacks(width());
-    for (int level = 1; level <= red.levels; ++level)
-      parts_.push_back(stacks(red.interleaved64 ? partials * width() : width()));
+    if (!red.interleaved64)
+      parts_.push_back(stacks((red.halvings() + 1) * width()));
+    else
+      for (int level = 1; level <= red.levels; ++level) parts_.push_back(stacks(partials * width()));
   }
 
   /// Emits the results of a row.
@@ -159,10 +160,11 @@ class AlongKept : ReductionEmitter {
       store(combine(load(to, i, red_.lanes), load(from, i, red_.lanes)), to, i, red_.lanes);
     });
   }
-  /// sums = sums op elements r, r + 1, ... of `rows`, in this order.
-  void add_rows(Each each, mlir::ValueRange sums, mlir::Value r, int rows) {
+  /// sums = sums op elements r, r + 1, ... of `rows`, in this order; or, at the beginning of a chain, the
+  /// identity op these.
+  void add_rows(Each each, mlir::ValueRange sums, mlir::Value r, int rows, bool begins = false) {
     each([&](LoopPoint& at) {
-      Values sum = load(sums, column(at), at.lanes());
+      Values sum = begins ? identities(at.lanes()) : load(sums, column(at), at.lanes());
       for (int i = 0; i < rows; ++i)
         sum = accumulate(sum, element(at, {e_.add(r, e_.index(i)), at.lanes(), at.mask()}));
       store(sum, sums, column(at), at.lanes());
@@ -186,7 +188,7 @@ class AlongKept : ReductionEmitter {
     return at_offset(parts, e_.mul(e_.rem(number, e_.index(partials)), stride_));
   }
 
-  /// Rows per pass over the columns, a divisor of 64: each pass costs a loop, and in a chain a load and a
+  /// Rows per pass over the columns, a divisor of 32: each pass costs a loop, and in a chain a load and a
   /// store of the sums; each row costs code.
   int rows_at_once() const {
     if (red_.before.operations() == 0) return 8;
@@ -201,24 +203,42 @@ class AlongKept : ReductionEmitter {
     if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { body(r, 1); });
   }
 
-  /// The order chained512.
+  /// The order pairwise32. The results so far are a stack of arrays, of which each combines at least twice as
+  /// many chains as the next one: their numbers of chains are the digits of a binary counter. The result is
+  /// the first array.
   Values chains(Each each) {
-    const mlir::Value length = e_.index(chain_length);
-    fill(totals_, columns_);
-    e_.loop(e_.index(0), extent_, length,
-            [&](mlir::Value begin) { chain(each, begin, e_.min(e_.add(begin, length), extent_)); });
-    return totals_;
+    const Values& stack = parts_.front();
+    const mlir::Value zero = e_.index(0), one = e_.index(1), length = e_.index(chain_length);
+    const auto array = [&](mlir::Value number) { return at_offset(stack, e_.mul(number, stride_)); };
+    e_.when(e_.less(extent_, one), [&] { fill(stack, columns_); });
+    e_.loop(zero, extent_, length, {zero}, [&](mlir::Value begin, mlir::ValueRange carried) {
+      const mlir::Value last = carried.front(), end = e_.min(e_.add(begin, length), extent_);
+      chain(each, array(last), begin, end);
+      // As many as the counter carries; in the end all.
+      const mlir::Value carries = e_.trailing_zeros(e_.add(e_.div(begin, length), one));
+      const mlir::Value merges = e_.select(e_.less(end, extent_), carries, last);
+      const auto rest = e_.loop(zero, merges, one, {last}, [&](mlir::Value, mlir::ValueRange top) {
+        const mlir::Value before = e_.sub(top.front(), one);
+        add_arrays(array(before), array(top.front()), columns_);
+        return Values{before};
+      });
+      return Values{e_.add(rest.front(), one)};
+    });
+    return stack;
   }
 
-  /// The elements [begin, end) of a chain. The first chain accumulates into the totals directly.
-  void chain(Each each, mlir::Value begin, mlir::Value end) {
-    const mlir::Value later = e_.less(e_.index(0), begin);
-    const Values& parts = parts_.front();
-    Values sums;
-    for (auto [part, total] : llvm::zip(parts, totals_)) sums.push_back(e_.select(later, part, total));
-    e_.when(later, [&] { fill(parts, columns_); });
-    each_rows(begin, end, [&](mlir::Value r, int rows) { add_rows(each, sums, r, rows); });
-    e_.when(later, [&] { add_arrays(totals_, parts, columns_); });
+  /// sums = the elements [begin, end) of a chain, of which there is one at least.
+  void chain(Each each, mlir::ValueRange sums, mlir::Value begin, mlir::Value end) {
+    mlir::Value from = begin;
+    if (const int rows = rows_at_once(); rows > 1) {  // sums begin in registers
+      const mlir::Value first = e_.add(begin, e_.index(rows)), are_few = e_.less(end, first);
+      e_.when(
+          are_few, [&] { fill(sums, columns_); }, [&] { add_rows(each, sums, begin, rows, true); });
+      from = e_.select(are_few, begin, first);
+    } else {
+      fill(sums, columns_);
+    }
+    each_rows(from, end, [&](mlir::Value r, int rows) { add_rows(each, sums, r, rows); });
   }
 
   /// The order interleaved64: the elements [begin, end) of a block of a level. Its 64 partial results are
@@ -243,8 +263,7 @@ class AlongKept : ReductionEmitter {
     return parts;
   }
 
-  Values totals_;
-  llvm::SmallVector<Values> parts_;     // of each level
+  llvm::SmallVector<Values> parts_;     // of each level; pairwise32: the stack
   mlir::Value first_column_, columns_;  // of the column block
   mlir::Value stride_;                  // between its partial results: whole registers
 };

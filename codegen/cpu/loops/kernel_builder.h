@@ -64,6 +64,10 @@ class KernelBuilder {
   Value rem(Value x, Value y) { return mlir::arith::RemUIOp::create(b, loc, x, y); }
   Value min(Value x, Value y) { return mlir::arith::MinSIOp::create(b, loc, x, y); }
   Value max(Value x, Value y) { return mlir::arith::MaxSIOp::create(b, loc, x, y); }
+  /// Of an i64 that is not 0.
+  Value trailing_zeros(Value x) {
+    return mlir::LLVM::CountTrailingZerosOp::create(b, loc, i64(), x, /*is_zero_poison=*/true);
+  }
   Value less(Value x, Value y) {
     return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, x, y);
   }
