@@ -15,13 +15,12 @@ class TargetModel;
 ///   separated by axis, with an intermediate array after each.
 /// * convolution: pad with +0, then convolve without padding; one spatial axis becomes two, the first of
 ///   extent 1.
-/// * dot by interleaved64: broadcast, multiply, reduce over the last axis, as the dialect defines it.
 /// * dot or convolution over an empty axis: +0.
 /// * reduce over axes that are not adjacent: a transpose makes them adjacent.
 ///
 /// Why here: after folding (fewer operations), before layout and fusion, which see only what remains. Needs:
-/// kiln operations in one block. Guarantees: bits stay. No other reduce_window, padded convolution,
-/// convolution over one axis, or small dot is left. The reduced axes of a reduce are adjacent, axes of extent 1 apart. A
+/// kiln operations in one block. Guarantees: bits stay. No other reduce_window, padded convolution
+/// or convolution over one axis is left. The reduced axes of a reduce are adjacent, axes of extent 1 apart. A
 /// reduce has kept axes of extent above 1 after its last reduced axis of extent above 1 only where its
 /// definition sums by chains.
 std::unique_ptr<mlir::Pass> create_expand_pass(const TargetModel& target);
