@@ -379,8 +379,8 @@ def DotOp : Kiln_Op<"dot"> {
   let description = [{
     With `transpose_lhs` lhs is stored (batch..., k, m), with `transpose_rhs` rhs is stored (batch..., n, k).
     * `chained512`: k is split into chunks of 512 (the last may be shorter). Each chunk is one chain of fused multiply-adds from +0 in
-      ascending order; the chunk sums are added in order, starting from the first one.
-    * `interleaved64`, chosen if m * n < 16 for one matrix of the batch: the rounded products are summed over k by the tree of `reduce`.
+      ascending order; the chunk sums are added in order, starting from the first one. The order depends on neither m, n nor the batch,
+      and an element at k on its place alone, so that trailing products of +0 change no sum but -0 (ir/README.md).
     * `tensor_cores`, of NVIDIA GPUs, chosen instead of `chained512` where the precision permits it: operands are f16, bf16 or f32, the
       result f32. Each chunk of 512 is one chain of `mma` instructions from +0 over steps of 16 values of k (f32: 8, whose factors are
       rounded to TF32 first) in ascending order, the last one filled with zeros; the chunk sums are added as in `chained512`. The order

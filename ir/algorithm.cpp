@@ -2,13 +2,6 @@
 
 namespace kiln::ir {
 
-Algorithm dot_algorithm(std::int64_t m, std::int64_t n, bool on_tensor_cores) {
-  // Fewer results than lanes of the widest vector register: vectorise the contracted axis.
-  constexpr std::int64_t least_results = 16;
-  if (m * n < least_results) return Algorithm::interleaved64;
-  return on_tensor_cores ? Algorithm::tensor_cores : Algorithm::chained512;
-}
-
 bool winograd_is_defined(mlir::RankedTensorType w, const Window& window, std::int64_t groups) {
   const auto all = [](llvm::ArrayRef<std::int64_t> values, std::int64_t of) {
     return llvm::all_of(values, [=](std::int64_t v) { return v == of; });

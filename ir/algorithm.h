@@ -7,9 +7,10 @@
 
 namespace kiln::ir {
 
-// The algorithm of a contraction is part of its definition: it fixes the bits. It depends on the logical
-// shapes of one matrix or image alone, never on the batch or the number of threads, nor on the target but for
-// tensor cores. build.cpp chooses it once, when it builds the dialect from a graph.
+// The algorithm of a contraction is part of its definition: it fixes the bits. That of a dot depends on neither
+// its rows nor its columns: a row has the same bits alone, in any batch, and in a step of a decoder. That of a
+// convolution depends on the shape of one image. Neither depends on the number of threads, nor on the target
+// but for tensor cores. build.cpp chooses it once, when it builds the dialect from a graph.
 
 /// The operands of contractions that a target computes on tensor cores.
 enum class TensorCores { none, halves, halves_and_f32 };
@@ -24,9 +25,6 @@ struct ContractionTarget {
     return p == Precision::tf32 ? TensorCores::halves_and_f32 : TensorCores::halves;
   }
 };
-
-/// For one result matrix of m by n. `on_tensor_cores`: whether operands of their type are (TensorCores).
-Algorithm dot_algorithm(std::int64_t m, std::int64_t n, bool on_tensor_cores);
 
 /// For weights `w` (o, c / groups, kernel...) and a result (n, o, spatial...).
 Algorithm convolution_algorithm(mlir::RankedTensorType w, mlir::RankedTensorType result, const Window& window,

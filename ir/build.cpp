@@ -100,16 +100,13 @@ class DialectBuilder final : public Primitives {
   }
 
   DotOp dot(mlir::RankedTensorType type, mlir::Value lhs, mlir::Value rhs, const DotSpec& spec) {
-    const std::int64_t m = type.getShape().end()[-2], n = type.getShape().back();
     const auto by = [&](mlir::Value a, mlir::Value b, bool on_tensor_cores) {
-      return DotOp::create(builder_, loc_, type, a, b, dot_algorithm(m, n, on_tensor_cores),
+      return DotOp::create(builder_, loc_, type, a, b,
+                           on_tensor_cores ? Algorithm::tensor_cores : Algorithm::chained512,
                            spec.transpose_lhs, spec.transpose_rhs);
     };
-    const bool is_f32 = type.getElementType().isF32();
     const TensorCores cores = nodes_.empty() ? target_.cores() : target_.cores(nodes_.back().node->precision);
-    if (cores == TensorCores::none || !is_f32 ||
-        dot_algorithm(m, n, /*on_tensor_cores=*/true) != Algorithm::tensor_cores)
-      return by(lhs, rhs, false);
+    if (cores == TensorCores::none || !type.getElementType().isF32()) return by(lhs, rhs, false);
     const mlir::Type a = half_of(lhs), b = half_of(rhs);
     if (a && a == b) return by(narrowed(lhs, a), narrowed(rhs, b), true);
     return by(lhs, rhs, cores == TensorCores::halves_and_f32);

@@ -357,8 +357,7 @@ mlir::LogicalResult ConvolutionOp::verify() {
     return convolution_type(type_of(getX()), type_of(getW()), {window_of(*this), groups});
   });
   if (mlir::failed(type)) return type;
-  if (getAlgorithm() == Algorithm::interleaved64 || getAlgorithm() == Algorithm::tensor_cores)
-    return emitOpError("cannot be interleaved64 or tensor_cores");
+  if (getAlgorithm() == Algorithm::tensor_cores) return emitOpError("cannot be by tensor_cores");
   if (getAlgorithm() == Algorithm::winograd && !winograd_is_defined(ranked(getW()), window_of(*this), groups))
     return emitOpError("by winograd needs f32, kernels of 3x3, one group, and steps of 1");
   return mlir::success();

@@ -11,30 +11,12 @@ using Dims = llvm::SmallVector<std::int64_t, 6>;
 /// The maximum number of taps of a tree over one padded array: they become operands of one kernel.
 constexpr std::int64_t max_taps_of_tree = 16;
 
-Dims iota(std::int64_t begin, std::int64_t end) {
-  Dims list;
-  for (std::int64_t i = begin; i < end; ++i) list.push_back(i);
-  return list;
-}
-
 Dims shape_of(mlir::Value v) { return Dims(ir::ranked(v).getShape()); }
 
 /// Builds the replacement of one operation, at its insertion point and location.
 class Expander {
  public:
   explicit Expander(mlir::Operation* op) : builder_(op), loc_(op->getLoc()) {}
-
-  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<std::int64_t> permutation) {
-    Dims shape;
-    for (std::int64_t p : permutation) shape.push_back(shape_of(x)[static_cast<std::size_t>(p)]);
-    return builder_.createOrFold<ir::TransposeOp>(loc_, ir::with_shape(x, shape), x, permutation);
-  }
-
-  mlir::Value swap_last(mlir::Value x) {
-    Dims permutation = iota(0, ir::ranked(x).getRank());
-    std::swap(permutation.back(), permutation[permutation.size() - 2]);
-    return transpose(x, permutation);
-  }
 
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<std::int64_t> shape) {
     return builder_.createOrFold<ir::ReshapeOp>(loc_, ir::with_shape(x, shape), x);
@@ -104,23 +86,7 @@ class Expander {
 
   mlir::Value dot(ir::DotOp op) {
     if (is_sum_of_nothing(op.getLhs(), op.getResult())) return zeros(op.getResult());
-    if (op.getAlgorithm() == ir::Algorithm::chained512) return outer_product(op);
-    if (op.getAlgorithm() != ir::Algorithm::interleaved64) return {};
-    Dims result = shape_of(op.getResult());
-    std::size_t b = result.size() - 2;
-    mlir::Value lhs = op.getTransposeLhs() ? swap_last(op.getLhs()) : op.getLhs();  // (batch..., m, k)
-    mlir::Value rhs = op.getTransposeRhs() ? op.getRhs() : swap_last(op.getRhs());  // (batch..., n, k)
-    auto k = static_cast<std::int64_t>(result.size());
-    Dims products = result, lhs_dims = iota(0, k + 1), rhs_dims = iota(0, k + 1);
-    products.push_back(shape_of(lhs).back());
-    lhs_dims.erase(lhs_dims.begin() + static_cast<std::ptrdiff_t>(b) + 1);
-    rhs_dims.erase(rhs_dims.begin() + static_cast<std::ptrdiff_t>(b));
-    auto type = ir::with_shape(lhs, products);
-    mlir::Value l = ir::BroadcastOp::create(builder_, loc_, type, lhs, lhs_dims);
-    mlir::Value r = ir::BroadcastOp::create(builder_, loc_, type, rhs, rhs_dims);
-    mlir::Value p = ir::BinaryOp::create(builder_, loc_, type, ir::BinaryKind::mul, l, r);
-    return ir::ReduceOp::create(builder_, loc_, op.getType(), ir::ReduceKind::sum, p,
-                                llvm::ArrayRef<std::int64_t>{k});
+    return op.getAlgorithm() == ir::Algorithm::chained512 ? outer_product(op) : mlir::Value();
   }
 
   /// A contraction over one element: each result is one multiply-add to +0, which turns a product of -0 into

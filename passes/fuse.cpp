@@ -162,7 +162,7 @@ class Fuse final : public mlir::PassWrapper<Fuse, mlir::OperationPass<mlir::func
     mlir::Block& block = getOperation().front();
     erase_dead(block);
     ViewAnalysis view_analysis(block, fuse_);
-    const auto prepackable = find_prepackable(block, view_analysis);
+    const auto prepackable = find_prepackable(block, view_analysis, target_);
     std::vector<FusionGroup> groups = form_groups(block, view_analysis, prepackable, target_, fuse_);
     llvm::SmallVector<mlir::Operation*> old;
     for (mlir::Operation& op : block.without_terminator()) old.push_back(&op);

@@ -20,9 +20,23 @@ bool is_worth_memory(mlir::Operation* op, const ViewAnalysis& view_analysis) {
   return ir::bytes_of(op->getResult(0)) <= read + max_packed_growth;
 }
 
+/// Whether it packs B for products that take it as it lies.
+bool is_taken_as_it_lies(mlir::Operation* op, const TargetModel& target) {
+  return llvm::isa<ir::PackOp>(op) && llvm::all_of(op->getUsers(), [&](mlir::Operation* user) {
+           auto dot = llvm::dyn_cast<ir::PackedDotOp>(user);
+           if (!dot) return false;
+           const mlir::RankedTensorType result = dot.getType(), lhs = ir::ranked(dot.getLhs());
+           const std::int64_t rank = result.getRank();
+           return target.has_lanes_of_chunks(result.getDimSize(rank - 2), result.getDimSize(rank - 1),
+                                             lhs.getDimSize(rank - (dot.getTransposeLhs() ? 2 : 1)),
+                                             result.getElementTypeBitWidth());
+         });
+}
+
 }  // namespace
 
-llvm::DenseSet<mlir::Operation*> find_prepackable(mlir::Block& block, const ViewAnalysis& view_analysis) {
+llvm::DenseSet<mlir::Operation*> find_prepackable(mlir::Block& block, const ViewAnalysis& view_analysis,
+                                                  const TargetModel& target) {
   llvm::DenseSet<mlir::Operation*> returned, found;
   for (mlir::Value v : block.getTerminator()->getOperands())
     returned.insert(view_analysis.base(v).getDefiningOp());
@@ -34,8 +48,8 @@ llvm::DenseSet<mlir::Operation*> find_prepackable(mlir::Block& block, const View
       reads_parameter = true;
       return maker ? found.contains(maker) : ir::is_unchanged_parameter(v);
     });
-    if (derived && reads_parameter && !returned.contains(&op) && is_function_of_operands(&op) &&
-        is_worth_memory(&op, view_analysis))
+    if (derived && reads_parameter && !is_taken_as_it_lies(&op, target) && !returned.contains(&op) &&
+        is_function_of_operands(&op) && is_worth_memory(&op, view_analysis))
       found.insert(&op);
   }
   return found;

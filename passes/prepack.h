@@ -1,4 +1,5 @@
 #pragma once
+#include "passes/target_model.h"
 #include "passes/view_analysis.h"
 
 #include <llvm/ADT/DenseSet.h>
@@ -11,6 +12,7 @@ namespace kiln::passes {
 /// Not among them: results of the function, and values larger by more than 1 MiB than the arrays that they
 /// are computed from, except packs. View operations that need no buffer take no memory. Bodies of loops and
 /// branches have none, since their arguments are no parameters.
-llvm::DenseSet<mlir::Operation*> find_prepackable(mlir::Block& block, const ViewAnalysis& view_analysis);
+llvm::DenseSet<mlir::Operation*> find_prepackable(mlir::Block& block, const ViewAnalysis& view_analysis,
+                                                  const TargetModel& target);
 
 }  // namespace kiln::passes

@@ -43,6 +43,11 @@ class TargetModel {
   /// itself.
   virtual bool packs_in_products() const = 0;
 
+  /// Whether a product of `rows` by `columns` results, each a sum over `k_extent` values of k, takes B as it
+  /// lies even if B is a parameter: of so few results over many chunks of k, lanes are chunks.
+  virtual bool has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
+                                   unsigned bits) const = 0;
+
   /// The most points of a pooling window whose accumulators one contraction's tile can hold.
   virtual std::int64_t max_window_points() const = 0;
 

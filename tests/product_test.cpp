@@ -129,12 +129,12 @@ TEST_CASE("products of doubles and of integers") {
                   dot<double>(i.astype(DType::f64), j.astype(DType::f64))));
 }
 
-// B is read where it lies, in parts of registers and of squares at its ends. (Below 16 results the order is
-// that of a reduction.)
+// B is read where it lies, in parts of registers and of squares at its ends.
 TEST_CASE("products of few rows") {
   const auto size = GENERATE(Size{1, 600, 21}, Size{1, 1030, 300}, Size{2, 15, 33}, Size{3, 513, 64},
                              Size{4, 37, 17}, Size{6, 100, 100}, Size{14, 520, 70}, Size{300, 1041, 1},
-                             Size{2, 0, 3}, Size{2, 21, 16}, Size{16, 40, 2}, Size{40, 531, 3});
+                             Size{2, 0, 3}, Size{2, 21, 16}, Size{16, 40, 2}, Size{40, 531, 3}, Size{1, 1, 1},
+                             Size{1, 512, 10}, Size{3, 700, 5}, Size{15, 1025, 1}, Size{2, 37, 7});
   const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32);
   CAPTURE(size.m, size.k, size.n, name_of(dtype));
   const double range = dtype == DType::i32 ? 9 : 1;
@@ -154,7 +154,6 @@ TEST_CASE("products of few rows") {
   for (const Tensor& product : products) CHECK(same_bits(product, expected));
 }
 
-// Fewer than 16 results: sums of products, where the elements of a column are a few apart.
 // One or two rows times a matrix whose rows are a multiple of a page apart, nearly, or come from memory.
 TEST_CASE("products that read rows of a matrix side by side") {
   const auto size = GENERATE(Size{1, 3, 1024}, Size{1, 520, 2048}, Size{2, 1031, 1024}, Size{1, 21, 3071},
@@ -186,21 +185,60 @@ TEST_CASE("products that read rows of a matrix side by side") {
     CHECK(same_bits(matrix(batch, i), nd::dot(matrix(left, i), matrix(right, i))));
 }
 
-TEST_CASE("products of few columns by the order of a reduction") {
-  const std::int64_t k = GENERATE(1, 17, 64, 1100), n = GENERATE(2, 3, 4, 5, 7);
+// Chunks of k side by side, in groups that are whole or not, and the last one shorter or not.
+TEST_CASE("products of few results over many chunks") {
+  const auto size =
+      GENERATE(Size{1, 512 * 32, 1}, Size{1, 16385, 1}, Size{1, 9000, 2}, Size{2, 8192, 1}, Size{3, 20011, 5},
+               Size{5, 12345, 3}, Size{15, 17000, 1}, Size{1, 33000, 15}, Size{2, 33300, 7},
+               Size{7, 16900, 2}, Size{1, 16384 + 511, 4}, Size{9, 30003, 1});
   const DType dtype = GENERATE(DType::f32, DType::f64, DType::f16, DType::i32);
-  CAPTURE(k, n, name_of(dtype));
+  CAPTURE(size.m, size.k, size.n, name_of(dtype));
   const double range = dtype == DType::i32 ? 9 : 1;
-  const Tensor x = random::uniform(-range, range, {2, k}).astype(dtype),
-               y = random::uniform(-range, range, {k, n}).astype(dtype);
-  const Tensor got =
-      everywhere([](F& f, const Tensors& in) { return Tensors{f.dot(in[0], in[1])}; }, {x, y})[0];
-  for (std::int64_t j = 0; j < n; ++j) {
-    const auto column = [j](const Tensor& t) {
-      return t.slice_axis({.axis = 1, .begin = j, .end = j + 1}).copy();
-    };
-    CHECK(same_bits(column(got), F::dot(x, column(y))));
+  const Tensor x = random::uniform(-range, range, {size.m, size.k}).astype(dtype),
+               y = random::uniform(-range, range, {size.k, size.n}).astype(dtype),
+               bias = random::uniform(-range, range, {size.n}).astype(dtype);
+  const bool in_f64 = dtype == DType::f64 || dtype == DType::i32;
+  const Tensor expected = (in_f64 ? dot<double>(x.astype(DType::f64), y.astype(DType::f64))
+                                  : dot<float>(x.astype(DType::f32), y.astype(DType::f32)))
+                              .astype(dtype);
+  const Tensors products = everywhere(
+      [](F& f, const Tensors& in) {
+        return Tensors{f.dot(in[0], in[2]), f.dot(in[1], in[2], {.transpose_a = true}),
+                       f.dot(in[0], in[3], {.transpose_b = true}),
+                       f.dot(in[1], in[3], {.transpose_a = true, .transpose_b = true}),
+                       f.relu(f.broadcast_add(f.dot(in[0], in[2]), in[4]))};
+      },
+      {x, x.T().copy(), y, y.T().copy(), bias});
+  for (std::size_t i = 0; i < 4; ++i) CHECK(same_bits(products[i], expected));
+  CHECK(same_bits(products[4], F::relu(F::broadcast_add(expected, bias))));
+  if (dtype != DType::f32 || size.k > 20000) return;
+  const Tensor left = random::uniform(-1, 1, {3, size.m, size.k}),
+               right = random::uniform(-1, 1, {3, size.k, size.n});
+  const Tensor batch = everywhere([](F& f, const Tensors& in) { return Tensors{f.batch_dot(in[0], in[1])}; },
+                                  {left, right})[0];
+  for (std::int64_t i = 0; i < 3; ++i)
+    CHECK(same_bits(matrix(batch, i), dot<float>(matrix(left, i), matrix(right, i))));
+}
+
+// Weights of few units are read where they lie.
+TEST_CASE("layers of few units over many inputs") {
+  const std::int64_t units = GENERATE(1, 3, 10), inputs = GENERATE(9216, 10007);
+  CAPTURE(units, inputs);
+  nn::Dense layer(units, {.activation = "tanh", .in_units = inputs});
+  layer.initialize(init::Normal(0.05));
+  const Tensor x = random::normal(0, 1, {3, inputs});
+  const Tensor expected =
+      F::tanh(F::broadcast_add(dot<float>(x, layer.weight.data().T().copy()), layer.bias.data()));
+  for (const bool compiled : {false, true}) {
+    layer.hybridize(compiled);
+    CHECK(same_bits(layer(x), expected));
+    for (std::int64_t i = 0; i < 3; ++i)
+      CHECK(same_bits(layer(x.slice_axis({.axis = 0, .begin = i, .end = i + 1})),
+                      expected.slice_axis({.axis = 0, .begin = i, .end = i + 1})));
   }
+  layer.weight.set_data(layer.weight.data() * 2);
+  CHECK(same_bits(
+      layer(x), F::tanh(F::broadcast_add(dot<float>(x, layer.weight.data().T().copy()), layer.bias.data()))));
 }
 
 TEST_CASE("batches of products of few rows") {

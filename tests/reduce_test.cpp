@@ -213,19 +213,6 @@ TEST_CASE("blocks of blocks of blocks", "[reduce]") {
   }
 }
 
-TEST_CASE("a product of few results sums as a reduction does", "[reduce]") {
-  for (const std::int64_t k : {1, 5, 1024, 1025, 70000}) {
-    INFO(k);
-    const Tensor x = drawn({k}), y = drawn({k});
-    const auto dot = [](F& f, const Tensors& in) {
-      return Tensors{f.dot(in[0], in[1]), f.sum(in[0] * in[1])};
-    };
-    const Tensors got = everywhere(dot, {x, y});
-    CHECK(same_bits(got[0], got[1]));
-    CHECK(got[0].item<float>() == first_order((x * y).to_vector<float>()));
-  }
-}
-
 TEST_CASE("sums of squares are rounded once for each", "[reduce]") {
   const auto norms = [](F& f, const Tensors& in) {
     return Tensors{f.norm(in[0], {.ord = 2, .axis = {1}}),

@@ -87,4 +87,21 @@ inline std::int64_t in_place_rhs_bytes(const Machine& m) { return m.l2.bytes / 4
 /// operands and the results stream through.
 inline std::int64_t packed_block_bytes(const Machine& m) { return m.l2.bytes / 2; }
 
+/// Where lanes are chunks of k: results, at most; registers of chunks, so that the chains of a line hide the
+/// latency of multiply-adds; bytes of the elements that all lines of the other operand read, which stay in
+/// L1.
+inline constexpr int most_results_of_chunk_lanes = 15, registers_of_chunks = 2;
+inline constexpr std::int64_t held_bytes = 16 * 1024;
+/// Whether lanes are chunks of k (chunk_lanes.cpp): a few results do not hide the latency of multiply-adds,
+/// so that each chunk takes as long as its chain, but all elements are transposed, and a group of chunks
+/// takes as long if it is not full.
+inline bool has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
+                                std::int64_t lanes) {
+  constexpr std::int64_t chunk = 512, lines_of_chain = 24;  // whose transposition takes as long
+  if (lanes <= 1 || rows * columns == 0 || rows * columns > most_results_of_chunk_lanes) return false;
+  const std::int64_t chunks = (k_extent + chunk - 1) / chunk, group = registers_of_chunks * lanes,
+                     groups = (chunks + group - 1) / group;
+  return groups * group * (rows + columns) < lines_of_chain * chunks;
+}
+
 }  // namespace kiln::codegen::choices

@@ -1,6 +1,8 @@
 #pragma once
 #include "codegen/cpu/kernels/launch.h"
 
+#include <optional>
+
 namespace kiln::codegen {
 
 /// The kernel of a fusion on a GPU: with a schedule of GPUs where there is one, else the scalar kernel of the
@@ -13,6 +15,8 @@ Launch launch_gpu_copy(const StridedBox& box, DType dtype, mlir::Location loc);
 // The schedules, of fusions in row fusions too.
 Launch launch_gpu_pointwise(ir::FusionOp fusion);
 Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& code);
+/// Of few results; nothing for other products.
+std::optional<Launch> launch_gpu_chains(ir::FusionOp fusion, ir::PackedDotOp root);
 /// Of a dot by tensor_cores.
 Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root);
 Launch launch_gpu_reduce(ir::FusionOp fusion, const CpuTarget& code);

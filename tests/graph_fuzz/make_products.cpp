@@ -88,7 +88,6 @@ MadeList product(Maker& m) {
 
 MadeList unrolled_cell(Maker& m) {
   const std::int64_t steps = 2 + static_cast<std::int64_t>(m.pick(3));
-  // Of fewer than 16 elements a product is none.
   const Sizes s{m.extent({2, 3, 5, 8, 9}), 1,
                 m.chance(8) ? 1 : m.one_of(std::vector<std::int64_t>{5, 16, 17}), m.extent({2, 5, 16, 17})};
   const DType dtype = m.pick_float();

@@ -69,29 +69,6 @@ func.func @weights_of_nothing(%x: tensor<0x3x8x8xf32>, %g: tensor<0x4x6x6xf32>) 
   return %0 : tensor<4x3x3x3xf32>
 }
 
-// 15 results: products, and the order of reduce. 16: a dot.
-// CHECK-LABEL: func.func @small_dot
-// CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg1 [1, 0]
-// CHECK-NEXT: %[[A:.*]] = kiln.broadcast %arg0 [0, 2] : tensor<3x9xf32> -> tensor<3x5x9xf32>
-// CHECK-NEXT: %[[B:.*]] = kiln.broadcast %[[T]] [1, 2] : tensor<5x9xf32> -> tensor<3x5x9xf32>
-// CHECK-NEXT: %[[P:.*]] = kiln.binary mul %[[A]], %[[B]]
-// CHECK-NEXT: kiln.reduce sum %[[P]] [2] : tensor<3x5x9xf32> -> tensor<3x5xf32>
-// CHECK-NEXT: kiln.dot %arg2, %arg3
-func.func @small_dot(%x: tensor<3x9xf32>, %y: tensor<9x5xf32>, %z: tensor<4x9xf32>, %w: tensor<9x4xf32>) -> (tensor<3x5xf32>, tensor<4x4xf32>) {
-  %0 = kiln.dot %x, %y by interleaved64 : tensor<3x9xf32>, tensor<9x5xf32> -> tensor<3x5xf32>
-  %1 = kiln.dot %z, %w : tensor<4x9xf32>, tensor<9x4xf32> -> tensor<4x4xf32>
-  return %0, %1 : tensor<3x5xf32>, tensor<4x4xf32>
-}
-
-// CHECK-LABEL: func.func @small_batch_dot
-// CHECK-NEXT: %[[T:.*]] = kiln.transpose %arg0 [0, 2, 1] : tensor<7x9x1xf32> -> tensor<7x1x9xf32>
-// CHECK-NEXT: kiln.broadcast %[[T]] [0, 1, 3] : tensor<7x1x9xf32> -> tensor<7x1x2x9xf32>
-// CHECK-NEXT: kiln.broadcast %arg1 [0, 2, 3] : tensor<7x2x9xf32> -> tensor<7x1x2x9xf32>
-func.func @small_batch_dot(%x: tensor<7x9x1xf32>, %y: tensor<7x2x9xf32>) -> tensor<7x1x2xf32> {
-  %0 = kiln.dot %x, %y by interleaved64 {transpose_lhs, transpose_rhs} : tensor<7x9x1xf32>, tensor<7x2x9xf32> -> tensor<7x1x2xf32>
-  return %0 : tensor<7x1x2xf32>
-}
-
 // One element of k: a multiply-add to +0, which fuses.
 // CHECK-LABEL: func.func @outer_product
 // CHECK-DAG: %[[Z:.*]] = kiln.constant dense<0.000000e+00> : tensor<3x4x5xf32>

@@ -9,9 +9,9 @@ func.func @dot_by_winograd(%x: tensor<4x5xf32>, %y: tensor<5x6xf32>) {
 
 // -----
 
-func.func @convolution_interleaved(%x: tensor<1x16x9x9xf32>, %w: tensor<16x16x3x3xf32>) {
-  // expected-error @+1 {{cannot be interleaved64}}
-  %0 = kiln.convolution %x, %w by interleaved64 {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x16x9x9xf32>, tensor<16x16x3x3xf32> -> tensor<1x16x7x7xf32>
+func.func @convolution_by_tensor_cores(%x: tensor<1x16x9x9xf32>, %w: tensor<16x16x3x3xf32>) {
+  // expected-error @+1 {{cannot be by tensor_cores}}
+  %0 = kiln.convolution %x, %w by tensor_cores {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x16x9x9xf32>, tensor<16x16x3x3xf32> -> tensor<1x16x7x7xf32>
   return
 }
 

@@ -1,4 +1,6 @@
 // Matrix products as contractions: rows are the batch and the rows of A.
+#include "codegen/cpu/kernels/chunk_columns.h"
+#include "codegen/cpu/kernels/chunk_lanes.h"
 #include "codegen/cpu/kernels/contraction.h"
 #include "codegen/cpu/kernels/unpacked_product.h"
 #include "runtime/fail.h"
@@ -39,6 +41,8 @@ Contraction contraction_of(ir::PackedDotOp root) {
 
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target) {
   const Contraction contraction = contraction_of(root);
+  if (auto launch = launch_chunk_columns(fusion, root.getResult(), contraction, target)) return *launch;
+  if (auto launch = launch_chunk_lanes(fusion, root.getResult(), contraction, target)) return *launch;
   if (auto launch = launch_unpacked_product(fusion, root.getResult(), contraction, target)) return *launch;
   return launch_contraction(fusion, root.getResult(), contraction, "dot", target);
 }
