@@ -3,6 +3,8 @@
 #include "passes/layout.h"
 #include "passes/sweep.h"
 
+#include <llvm/ADT/Sequence.h>
+
 namespace kiln::passes {
 namespace {
 
@@ -99,7 +101,7 @@ class Expander {
     if (k != 1 || element.isF16() || element.isBF16()) return {};
     if (op.getTransposeLhs()) std::swap(lhs.back(), lhs.end()[-2]);
     if (op.getTransposeRhs()) std::swap(rhs.back(), rhs.end()[-2]);
-    const Dims axes = iota(0, type.getRank());
+    const auto axes = llvm::to_vector(llvm::seq<std::int64_t>(0, type.getRank()));
     mlir::Value a = ir::BroadcastOp::create(builder_, loc_, type, reshape(op.getLhs(), lhs), axes);
     mlir::Value b = ir::BroadcastOp::create(builder_, loc_, type, reshape(op.getRhs(), rhs), axes);
     return ir::FmaOp::create(builder_, loc_, type, a, b, zeros(op.getResult()));
