@@ -258,8 +258,12 @@ const std::vector<std::pair<std::string, Net::Body>>& programs() {
            c = f.Dropout(in[0], {.p = 0.5});
          }
          const Tensor d = f.Dropout(in[1], {.p = 0.5});
-         const autograd::Pause pause(true);
-         return Tensors{f.Dropout(c * d, {.p = 0.5}) + d};
+         Tensor e;
+         {
+           const autograd::Pause pause(true);
+           e = f.Dropout(c * d, {.p = 0.5}) + d;
+         }
+         return Tensors{e * d + c * in[0]};
        }},
   };
   return list;
