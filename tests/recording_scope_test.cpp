@@ -201,7 +201,7 @@ const std::vector<std::pair<std::string, Net::Body>>& programs() {
              const autograd::Pause pause;
              c = f.tanh(row[0]) * state[0];
            }
-           return Results{{row[0] * c}, {state[0] * row[0] + c}};
+           return Results{{row[0] * c + state[0]}, {state[0] * row[0] + c}};
          };
          return Tensors{f.contrib().foreach (step, {in[0]}, {in[1][slice(0, 1)]}).outputs[0].reshape({4})};
        }},
