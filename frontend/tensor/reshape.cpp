@@ -54,7 +54,7 @@ Tensor Tensor::reshape(const Shape& spec, std::source_location where) const {
   const Tensor view = view_of(*this, offset_, shape, spec);
   const Tensor read = trace ? trace->resolve(view) : view;
   detail::Array& array = *TensorAccess::array(read);
-  array.views.push_back({detail::ViewKey(read), array.value, TensorAccess::array(node)->value});
+  array.views.push_back({detail::ViewKey(read), array.value, TensorAccess::array(node)->value, /*cut=*/true});
   return view;
 }
 
