@@ -34,8 +34,10 @@ struct Call {
       const Input& input = subject.sample->inputs[i];
       const Shape& shape = i == c.input ? c.shape : input.shape;
       const std::string name = fmt::format("in{}", i);
+      graphs::Values values = input.values;
+      if (values.checked) values.limit = 1;  // in range for every shape that has elements to take
       inputs.push_back(
-          graphs::make_values(shape, input.dtype.value_or(DType::f32), input.values, i, /*special=*/false));
+          graphs::make_values(shape, input.dtype.value_or(DType::f32), values, i, /*special=*/false));
       refs.push_back(graph.add_variable(name, inputs.back()));
       variables.push_back(sym::var(name));
       shapes[name] = shape;
@@ -90,15 +92,15 @@ std::optional<Difference::Kind> difference_of(const Answer& kiln, const Answer& 
   return kiln.outputs == mxnet.outputs ? std::optional<Difference::Kind>() : Difference::Kind::other_outputs;
 }
 
-/// The message begins with the symbol's line and names no line of Kiln.
-void check_message(const std::string& message) {
+/// The message has the symbol's line, once if the node has no bodies, and no line of Kiln.
+void check_message(const std::string& message, bool bodies) {
   if (message.empty()) return;
   static const std::regex line("[A-Za-z0-9_]+\\.(cpp|h):[0-9]+");
   for (auto i = std::sregex_iterator(message.begin(), message.end(), line); i != std::sregex_iterator(); ++i)
     CHECK(i->str().starts_with("operator_shapes_test.cpp:"));
   const std::size_t file = message.find("the JSON text:");
   CHECK(file != std::string::npos);
-  CHECK(message.find("the JSON text", file + 1) == std::string::npos);
+  CHECK((bodies || message.find("the JSON text", file + 1) == std::string::npos));
 }
 
 using Answers = std::map<std::string, std::vector<Case>>;
@@ -127,14 +129,13 @@ void for_each_call(std::size_t part, std::size_t parts, Check check) {
 
 /// Eager and recorded calls answer as the symbol's inference does.
 void check_part(std::size_t part, std::size_t parts) {
-  for_each_call(part, parts, [](const Subject&, const Case&, const Call& call) {
+  for_each_call(part, parts, [](const Subject& subject, const Case&, const Call& call) {
     const Kiln inferred = by_symbol(call), eager = by_call(call, false), recorded = by_call(call, true);
     INFO("Kiln: " << eager.answer.str() << " " << eager.error);
     CHECK(eager.answer.str() == inferred.answer.str());
     CHECK(recorded.answer.str() == inferred.answer.str());
-    check_message(inferred.error);
-    check_message(eager.error);
-    check_message(recorded.error);
+    for (const Kiln* kiln : {&inferred, &eager, &recorded})
+      check_message(kiln->error, !subject.sample->subgraphs.empty());
   });
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("labels for other samples", "[error]") {
 }
 
 TEST_CASE("a parameter of a file with one value", "[error]") {
-  every_file_says("LeakyReLU", R"("act_type": "prelu")", ones({2, 3, 4}), ones({2}), "(2,)");
+  every_file_says("LeakyReLU", R"("act_type": "prelu")", ones({2, 3, 4}), ones({5}), "(5,)");
   every_file_says("LeakyReLU", R"("act_type": "prelu")", ones({2, 3, 4}), ones({4}), "(4,)");
   every_file_says("broadcast_like", "", ones({3}), ones({2, 3}), "(2, 3)");
   every_file_says("slice_like", "", ones({3, 2}), ones({2, 2, 2}), "(2, 2, 2)");
