@@ -96,8 +96,9 @@ inline constexpr std::int64_t held_bytes = 16 * 1024;
 /// so that each chunk takes as long as its chain, but all elements are transposed, and a group of chunks
 /// takes as long if it is not full.
 inline bool has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
-                                std::int64_t lanes) {
-  constexpr std::int64_t chunk = 512, lines_of_chain = 24;  // whose transposition takes as long
+                                std::int64_t lanes, bool of_parameter) {
+  // Lines whose transposition takes as long as a chunk of a chain, or of several side by side by a packed B.
+  const std::int64_t chunk = 512, lines_of_chain = of_parameter ? 6 : 24;
   if (lanes <= 1 || rows * columns == 0 || rows * columns > most_results_of_chunk_lanes) return false;
   const std::int64_t chunks = (k_extent + chunk - 1) / chunk, group = registers_of_chunks * lanes,
                      groups = (chunks + group - 1) / group;

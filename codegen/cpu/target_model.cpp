@@ -10,8 +10,8 @@ namespace kiln::codegen {
 
 std::int64_t CpuTargetModel::panel_width(std::int64_t columns, unsigned bits) const {
   // The unit is a vector; in scalar code two columns, so that panels are not too narrow. A panel is two or
-  // three units wide, whichever leaves more than one for the last: with one, half of the kernel's instructions
-  // load elements of A; with four too few registers are left for the rows of a tile.
+  // three units wide, whichever leaves more than one for the last: with one, half of the kernel's
+  // instructions load elements of A; with four too few registers are left for the rows of a tile.
   std::int64_t unit = std::max<std::int64_t>(2, lanes_of(bits));
   // Few columns take half a vector or a quarter, which some processors multiply in half of the time.
   const std::int64_t least_unit = 128 / std::max(bits, 32U);
@@ -67,7 +67,7 @@ bool CpuTargetModel::packs_in_products() const { return lanes_ > 1; }
 
 bool CpuTargetModel::has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
                                          unsigned bits) const {
-  return choices::has_lanes_of_chunks(rows, columns, k_extent, lanes_of(bits));
+  return choices::has_lanes_of_chunks(rows, columns, k_extent, lanes_of(bits), /*of_parameter=*/true);
 }
 
 std::int64_t CpuTargetModel::max_merged_rows() const { return 8; }

@@ -49,15 +49,22 @@ struct Plan {
   const Side& held() const { return holds_rhs ? rhs : lhs; }
   const Side& other() const { return holds_rhs ? lhs : rhs; }
   int chunks() const { return registers * tile.lanes; }  // of a group
-  /// Values of k that are transposed together.
-  int step() const { return tile.lanes >= 4 ? tile.lanes / 2 : tile.lanes; }
+  /// Elements of a chunk that are transposed together.
+  int square() const { return tile.lanes >= 4 ? tile.lanes / 2 : tile.lanes; }
+  /// Values of k of a side that are transposed one after the other: the elements of a line of the cache, at
+  /// least. Chunks are a multiple of 2 KiB apart, so that a line may be gone when it is read again.
+  int step(const Side& side) const {
+    constexpr int line_bytes = 64;
+    const int line = std::max(line_bytes / static_cast<int>(size_of(tile.dtype)), square());
+    return side.interleaved && side.lines > 3 ? square() : line;
+  }
   /// Values of k whose held elements are on the stack.
   std::int64_t block() const {
     const std::int64_t bytes_of_k =
         std::int64_t{held().lines} * chunks() * static_cast<std::int64_t>(size_of(tile.wide()));
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(llvm::bit_floor(
                                         static_cast<std::uint64_t>(choices::held_bytes / bytes_of_k))),
-                                    step(), Tile::chunk);
+                                    std::max(step(lhs), step(rhs)), Tile::chunk);
   }
   std::string key() const {
     return fmt::format("chunk lanes {}x{} lhs={} rhs={} batch={}", name_of(tile.dtype), tile.lanes,
@@ -196,32 +203,45 @@ class Emitter {
 
   /// Whole steps in [from, to), then, where lanes are not all whole chunks, single values of k.
   using Body = std::function<Values(Value k, int count, mlir::ValueRange carried)>;
-  Values each_step(Value from, Value to, const Lanes& lanes, const Values& carried, const Body& body) {
-    const Value step = e.index(plan_.step()), whole = e.whole_steps(from, to, step);
+  Values each_step(const Side& side, Value from, Value to, const Lanes& lanes, const Values& carried,
+                   const Body& body) {
+    const int step = plan_.step(side);
+    const Value whole = e.whole_steps(from, to, e.index(step));
     const auto over = [&](Value from, Value to, int count, const Values& before) {
       return Values(e.loop(from, to, e.index(count), before,
                            [&](Value k, mlir::ValueRange at) { return body(k, count, at); }));
     };
-    const Values after = over(from, whole, plan_.step(), carried);
+    const Values after = over(from, whole, step, carried);
     return lanes.starts.empty() ? after : over(whole, to, 1, after);
   }
 
-  /// `count` consecutive elements of each chunk of register v, the first at `base` for the group's first
-  /// value of k and `k_elements` elements of the side for each value of k: a register for each.
-  Values elements(Value base, int v, int k_elements, int count, const Lanes& lanes) {
-    const auto addresses = llvm::map_to_vector(llvm::seq(tile_.lanes), [&](int lane) {
+  /// Calls `body` with `count` consecutive elements of each chunk of register v, a register for each number:
+  /// the first is at `base` for the group's first value of k, of which each has `k_elements` elements of the
+  /// side.
+  void each_element(Value base, int v, int k_elements, int count, const Lanes& lanes,
+                    llvm::function_ref<void(int number, Value elements)> body) {
+    const auto address = [&](int lane, int first) {
       const int chunk = v * tile_.lanes + lane;
       const Value start = lanes.starts.empty()
                               ? e.index(chunk * Tile::chunk * k_elements)
                               : e.mul(lanes.starts[static_cast<std::size_t>(chunk)], e.index(k_elements));
-      return e.element(base, start, tile_.dtype);
-    });
-    if (count > 1)
-      return count < tile_.lanes ? e.load_half_transposed(addresses, tile_.dtype)
-                                 : e.load_transposed(addresses, tile_.dtype);
-    Values single;
-    for (const Value address : addresses) single.push_back(e.load_scalar(address, tile_.dtype));
-    return {joined(single)};
+      return e.element(e.element(base, start, tile_.dtype), e.index(first), tile_.dtype);
+    };
+    const int square = plan_.square();
+    if (count % square != 0) {  // of a single value of k
+      for (int i = 0; i < count; ++i)
+        body(i, joined(llvm::map_to_vector(llvm::seq(tile_.lanes), [&](int lane) {
+               return e.load_scalar(address(lane, i), tile_.dtype);
+             })));
+      return;
+    }
+    for (int first = 0; first < count; first += square) {
+      const Values at =
+          llvm::map_to_vector(llvm::seq(tile_.lanes), [&](int lane) { return address(lane, first); });
+      const Values all =
+          square < tile_.lanes ? e.load_half_transposed(at, tile_.dtype) : e.load_transposed(at, tile_.dtype);
+      for (auto [i, elements] : llvm::enumerate(all)) body(first + static_cast<int>(i), elements);
+    }
   }
   /// One register of scalars.
   Value joined(const Values& scalars) {
@@ -242,19 +262,14 @@ class Emitter {
     for (int line = 0; line < own; ++line) {
       const Value first = e.element(
           held_, e.add(e.mul(group, e.index(k_elements)), e.mul(e.index(line), held_stride_)), tile_.dtype);
-      each_step(from, to, lanes, {}, [&](Value k, int count, mlir::ValueRange) -> Values {
+      each_step(side, from, to, lanes, {}, [&](Value k, int count, mlir::ValueRange) -> Values {
         const Value base = e.element(first, e.mul(k, e.index(k_elements)), tile_.dtype);
-        for (int run = 0; run < k_elements; ++run)
-          for (int v = 0; v < registers; ++v)
-            for (auto [i, value] : llvm::enumerate(elements(
-                     e.element(base, e.index(run * count), tile_.dtype), v, k_elements, count, lanes))) {
-              const std::int64_t number = run * count + static_cast<std::int64_t>(i);
-              e.store(value,
-                      held_at(e.add(e.mul(e.sub(k, from), e.index(side.lines)),
-                                    e.index(side.interleaved ? number : number * side.lines + line)),
-                              v),
-                      tile_.wide(), tile_.lanes);
-            }
+        for (int v = 0; v < registers; ++v)
+          each_element(base, v, k_elements, k_elements * count, lanes, [&](int number, Value elements) {
+            const Value place = e.add(e.mul(e.sub(k, from), e.index(side.lines)),
+                                      e.index(side.interleaved ? number : number * side.lines + line));
+            e.store(elements, held_at(place, v), tile_.wide(), tile_.lanes);
+          });
         return {};
       });
     }
@@ -277,21 +292,18 @@ class Emitter {
     for (int h = 0; h < held_lines; ++h)
       for (int v = 0; v < registers; ++v)
         sums.push_back(e.load(sums_at(line, h, v), tile_.wide(), tile_.lanes));
-    const Values after = each_step(from, to, lanes, sums, [&](Value k, int count, mlir::ValueRange before) {
-      Values next(before);
-      llvm::SmallVector<Values> of_registers;
-      for (int v = 0; v < registers; ++v)
-        of_registers.push_back(elements(e.element(first, k, tile_.dtype), v, 1, count, lanes));
-      for (int i = 0; i < count; ++i)
-        for (int h = 0; h < held_lines; ++h)
-          for (int v = 0; v < registers; ++v) {
-            Value& sum = next[static_cast<std::size_t>(h * registers + v)];
-            sum =
-                tile_.multiply_add(e, of_registers[static_cast<std::size_t>(v)][static_cast<std::size_t>(i)],
-                                   held(e.add(k, e.index(i)), from, h, v), sum);
-          }
-      return next;
-    });
+    const Values after =
+        each_step(plan_.other(), from, to, lanes, sums, [&](Value k, int count, mlir::ValueRange before) {
+          Values next(before);
+          for (int v = 0; v < registers; ++v)
+            each_element(e.element(first, k, tile_.dtype), v, 1, count, lanes, [&](int i, Value elements) {
+              for (int h = 0; h < held_lines; ++h) {
+                Value& sum = next[static_cast<std::size_t>(h * registers + v)];
+                sum = tile_.multiply_add(e, elements, held(e.add(k, e.index(i)), from, h, v), sum);
+              }
+            });
+          return next;
+        });
     for (int h = 0; h < held_lines; ++h)
       for (int v = 0; v < registers; ++v)
         e.store(after[static_cast<std::size_t>(h * registers + v)], sums_at(line, h, v), tile_.wide(),
@@ -307,20 +319,19 @@ class Emitter {
       for (int line = 0; line < lines; ++line)
         for (int h = 0; h < held_lines; ++h)
           sums.push_back(e.load(sums_at(e.index(line), h, v), tile_.wide(), tile_.lanes));
-      const Values after = each_step(from, to, lanes, sums, [&](Value k, int count, mlir::ValueRange before) {
-        Values next(before);
-        const Value base = e.element(first, e.mul(k, e.index(lines)), tile_.dtype);
-        for (int run = 0; run < lines; ++run)
-          for (auto [i, value] : llvm::enumerate(
-                   elements(e.element(base, e.index(run * count), tile_.dtype), v, lines, count, lanes))) {
-            const int number = run * count + static_cast<int>(i);
-            for (int h = 0; h < held_lines; ++h) {
-              Value& sum = next[static_cast<std::size_t>(number % lines * held_lines + h)];
-              sum = tile_.multiply_add(e, value, held(e.add(k, e.index(number / lines)), from, h, v), sum);
-            }
-          }
-        return next;
-      });
+      const Values after =
+          each_step(plan_.other(), from, to, lanes, sums, [&](Value k, int count, mlir::ValueRange before) {
+            Values next(before);
+            const Value base = e.element(first, e.mul(k, e.index(lines)), tile_.dtype);
+            each_element(base, v, lines, lines * count, lanes, [&](int number, Value elements) {
+              for (int h = 0; h < held_lines; ++h) {
+                Value& sum = next[static_cast<std::size_t>(number % lines * held_lines + h)];
+                sum =
+                    tile_.multiply_add(e, elements, held(e.add(k, e.index(number / lines)), from, h, v), sum);
+              }
+            });
+            return next;
+          });
       for (int line = 0; line < lines; ++line)
         for (int h = 0; h < held_lines; ++h)
           e.store(after[static_cast<std::size_t>(line * held_lines + h)], sums_at(e.index(line), h, v),
@@ -364,7 +375,8 @@ std::optional<Launch> launch_chunk_lanes(ir::FusionOp fusion, mlir::Value root, 
   const llvm::ArrayRef<std::int64_t> batch = llvm::ArrayRef(epilogue.extents()).drop_back();
   const std::int64_t rows = epilogue.extents().back(), products = mlir::ShapedType::getNumElements(batch),
                      row_stride = epilogue.extra_strides(0).back();
-  if (!choices::has_lanes_of_chunks(rows, p.columns, p.k_extent, lanes)) return std::nullopt;
+  if (!choices::has_lanes_of_chunks(rows, p.columns, p.k_extent, lanes, /*of_parameter=*/false))
+    return std::nullopt;
   const auto side = [](std::int64_t lines, std::int64_t line_stride, std::int64_t k_stride,
                        int operand) -> std::optional<Side> {
     const bool interleaved = k_stride != 1;
