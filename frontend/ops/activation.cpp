@@ -80,7 +80,8 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
       slope = p.broadcast_along(in[1], shape, 1);
     else
       slope = p.broadcast_to(in[1], shape);
-    return {where_positive(p, x, x, p.mul(x, slope))};
+    // One product, whose gradients do not multiply what the select does not take.
+    return {p.mul(x, where_positive(p, x, p.like(x, 1), slope))};
   }
   // rrelu: in training a random slope, otherwise its mean.
   double low = a.real("lower_bound"), high = a.real("upper_bound");
