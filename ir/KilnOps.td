@@ -93,7 +93,7 @@ def Kiln_Algorithm : DefaultValuedAttr<Kiln_AlgorithmEnum, "::kiln::ir::Algorith
 def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
   let summary = "a function of each element";
   let description = [{
-    `round` rounds halves away from zero, `rint` to even, `trunc` towards zero. `sign` of NaN is NaN, of a zero that zero.
+    `round` rounds halves away from zero, `rint` to even, `trunc` towards zero. `sign` of NaN and of both zeros is +0.
     `sqrt` is rounded correctly; `rsqrt` is 1 / sqrt(x), two roundings. `logical_not` is 1 where x is zero, else 0.
     `exp_nonpositive` is exp for x <= 0 (unspecified for x > 0), used by softmax. It is shorter than `exp`: in float32, results
     below 2^-126.5 are 0.
@@ -108,7 +108,8 @@ def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
 def BinaryOp : Kiln_Op<"binary", [SameOperandsAndResultType]> {
   let summary = "a function of two elements";
   let description = [{
-    `div` of integers truncates. `mod` has the sign of the divisor. `max` and `min`: NaN wins; of zeros of both signs, the right
+    `div` of integers truncates. `mod` has the sign of the divisor, a zero that of the
+    dividend, but +0 where the divisor has another. `max` and `min`: NaN wins; of zeros of both signs, the right
     operand. `max_nnan` is lhs > rhs ? lhs : rhs, one instruction: `max` without NaNs.
     `logical_*` treat nonzero operands as true and give 1 or 0.
   }];

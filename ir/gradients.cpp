@@ -62,7 +62,7 @@ Value derivative(Wide& w, Unary op, Value x, Value y) {
     case Unary::exp2:
       return w.mul(y, ln2);
     case Unary::expm1:
-      return w.add(y, w.number(y, 1));
+      return w.unary(Unary::exp, x);  // y + 1 cancels
     case Unary::log:
       return w.div(w.number(x, 1), x);
     case Unary::log2:
@@ -140,10 +140,12 @@ Values of_pow(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {
   return out;
 }
 
-/// Of equal elements the left one has the derivative 1.
-Values of_extremum(Primitives& p, const Taped& t, Value g, Compare left) {
-  const Value to_left = p.compare(left, t.operands[0], t.operands[1]), zero = p.like(g, 0);
-  return {p.select(to_left, g, zero), p.select(to_left, zero, g)};
+/// Of equal elements the left one has the derivative 1; where one is NaN, none has.
+Values of_extremum(Primitives& p, const Taped& t, Value g, Compare left, Compare right) {
+  const auto where = [&](Compare op) {
+    return p.select(p.compare(op, t.operands[0], t.operands[1]), g, p.like(g, 0));
+  };
+  return {where(left), where(right)};
 }
 
 Values of_binary(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {
@@ -175,13 +177,16 @@ Values of_binary(Primitives& p, const Taped& t, Value g, const Wanted& wanted) {
     case Binary::pow:
       return of_pow(p, t, g, wanted);
     case Binary::max:
-      return of_extremum(p, t, g, Compare::ge);
+      return of_extremum(p, t, g, Compare::ge, Compare::lt);
     case Binary::min:
-      return of_extremum(p, t, g, Compare::le);
+      return of_extremum(p, t, g, Compare::le, Compare::gt);
     case Binary::hypot: {
       // At (0, 0) both are 0.
-      const Value r = w.in(y), safe = w.where(Compare::eq, r, 0, w.number(r, 1), r);
-      return {rounded(w.mul(w.in(g), w.div(w.in(a), safe))), rounded(w.mul(w.in(g), w.div(w.in(b), safe)))};
+      // A rounded result is computed again.
+      const Value wide_a = w.in(a), wide_b = w.in(b);
+      const Value r = wide_a.id == a.id ? y : w.hypot(wide_a, wide_b);
+      const Value safe = w.where(Compare::eq, r, 0, w.number(r, 1), r);
+      return {rounded(w.mul(w.in(g), w.div(wide_a, safe))), rounded(w.mul(w.in(g), w.div(wide_b, safe)))};
     }
     case Binary::max_nnan:  // of a shift that the result does not depend on
     case Binary::logical_and:

@@ -71,7 +71,7 @@ struct OpDef {
   std::vector<Value> (*gradient_sums)(Primitives& p, const GradientArgs& args, Args sums) = nullptr;
 
   /// Of a node with bodies, by output: whether a gradient may pass from it to one of the inputs that
-  /// `reaching` tells. Null: every floating output leads to every input.
+  /// `reaching` tells. Null: every output leads to every input.
   std::vector<bool> (*reached_outputs)(const Primitives& p, Args in, const std::vector<bool>& reaching,
                                        const Attrs& a, Bodies bodies) = nullptr;
   /// No gradient passes: its results are constants for differentiation.

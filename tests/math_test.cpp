@@ -126,8 +126,9 @@ struct Binary {
 };
 long double floor_mod(long double a, long double b) {
   if (b == 0) return 0;
-  long double r = std::fmod(a, b);
-  return r != 0 && (r < 0) != (b < 0) && !std::isnan(b) ? r + b : r;
+  const long double r = std::fmod(a, b);
+  if (std::isnan(b) || (a < 0) == (b < 0)) return r;
+  return r + (r != 0 ? b : 0);
 }
 #define KILN_BINARY(name, reference)                                    \
 #name, [](const Tensor& x,                                            \
@@ -137,7 +138,7 @@ long double floor_mod(long double a, long double b) {
 const Binary kBinaries[] = {
     {KILN_BINARY(power, std::pow(x, y)), 0.51, 3, 0x79fd7a07, 0xda56bce4},
     {KILN_BINARY(hypot, std::hypot(x, y)), 0.51, 1.5, 0x01a9caf1, 0x769d2740},
-    {KILN_BINARY(modulo, floor_mod(x, y)), 0.51, 0.51, 0xb71029e0, 0x4ff2f7e8},
+    {KILN_BINARY(modulo, floor_mod(x, y)), 0.51, 0.51, 0x17a93056, 0xcff2f7e8},
     {KILN_BINARY(maximum, std::isnan(x) || x > y ? x : y), 0, 0, 0x254c1850, 0xad9aaba7},
     {KILN_BINARY(minimum, std::isnan(x) || x < y ? x : y), 0, 0, 0xf601172e, 0x27286e9e},
     {KILN_BINARY(divide, x / y), 0.501, 0.501, 0xa0c233bb, 0x21fd529d},

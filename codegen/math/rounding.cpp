@@ -22,7 +22,8 @@ Num floor_mod(Num a, Num b) {
           divisor = select(gt(abs(x) * 0x1p-1000, abs(divisor)), divisor * 0x1p900, divisor);
         return fma(-trunc(x / divisor), divisor, x);
       });
-  r = select(eq(r, 0), copysign(r, a), r);
+  // A zero has the sign of a, but +0 where b has another: as MXNet, which adds 0 there.
+  r = select(eq(r, 0), select(lt(a, 0) ^ lt(b, 0), 0, copysign(r, a)), r);
   Num other_sign = (lt(r, 0) & gt(b, 0)) | (gt(r, 0) & lt(b, 0));
   r = select(other_sign, r + b, r);
   return select(eq(b, 0), 0, select(is_nan(b), b, r));

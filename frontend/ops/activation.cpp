@@ -87,7 +87,11 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   if (type == "leaky") return {unless_negative(p, x, x, times(a.real("slope"), x))};
   if (type == "elu" || type == "selu" || type == "gelu")
     return {convert(p, exponential_unit(p, widen(p, x), a), p.dtype(x))};
-  if (type == "prelu") return {where_positive(p, x, x, p.mul(x, spread_slopes(p, in[1], p.shape(x))))};
+  if (type == "prelu") {
+    // One product, whose gradients do not multiply what the select does not take.
+    const Value slope = spread_slopes(p, in[1], p.shape(x));
+    return {p.mul(x, where_positive(p, x, p.like(x, 1), slope))};
+  }
   // rrelu: in training a random slope, otherwise its mean.
   double low = a.real("lower_bound"), high = a.real("upper_bound");
   Value slope = p.like(x, (low + high) / 2);

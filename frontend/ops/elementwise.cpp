@@ -108,8 +108,8 @@ Value smooth_l1_slope(Primitives& p, Value x, Value, const Attrs& a) {
 }
 Values quadratic(Primitives& p, Args in, const Attrs& a) {
   const Value x = widen(p, in[0]);
-  Value terms = p.add(p.mul(p.like(x, a.real("a")), p.mul(x, x)), p.mul(p.like(x, a.real("b")), x));
-  return {convert(p, p.add(terms, p.like(x, a.real("c"))), p.dtype(in[0]))};
+  const Value line = p.add(p.mul(p.like(x, a.real("a")), x), p.like(x, a.real("b")));
+  return {convert(p, p.add(p.mul(x, line), p.like(x, a.real("c"))), p.dtype(in[0]))};
 }
 Values div_sqrt_dim(Primitives& p, Args in, const Attrs&) {
   if (p.shape(in[0]).empty()) fail("_contrib_div_sqrt_dim needs an array of at least one axis");

@@ -115,6 +115,10 @@ Value gammaln_of(Primitives& p, Value x) {
   y = p.add(p.add(y, number(0.91893853320467274)), p.unary(Unary::log, lanczos_sum(p, r.x)));
   Value sine = p.unary(Unary::abs, r.sine);
   Value below = p.sub(p.unary(Unary::log, p.div(number(std::numbers::pi), sine)), y);
+  // Near 0, where the quotient may overflow, gamma(x) is 1 / x.
+  const Value magnitude = p.unary(Unary::abs, x);
+  below = p.select(p.compare(Compare::lt, magnitude, number(1e-20)),
+                   p.unary(Unary::neg, p.unary(Unary::log, magnitude)), below);
   y = p.select(r.reflected, below, y);
   Value at_end = p.binary(Binary::logical_or, r.is_pole,
                           p.compare(Compare::eq, p.unary(Unary::abs, x), number(infinity)));
@@ -141,7 +145,9 @@ Value digamma_of(Primitives& p, Value x) {
   for (int i = 1; i < steps; ++i) sum = p.add(sum, p.div(number(1), p.add(z, number(i))));
   y = p.sub(y, sum);
   // Where nothing is reflected, the tangent of any other number: that of 0 would make derivatives NaN.
-  const Value rest = p.select(reflected, p.sub(x, p.unary(Unary::rint, x)), number(0.25));
+  const Value distance = p.sub(x, p.unary(Unary::rint, x));  // +0 for both zeros
+  const Value signed_distance = p.select(p.compare(Compare::eq, x, number(0)), x, distance);
+  const Value rest = p.select(reflected, signed_distance, number(0.25));
   const Value turned =
       p.div(number(std::numbers::pi), p.unary(Unary::tan, p.mul(rest, number(std::numbers::pi))));
   return p.select(reflected, p.sub(y, turned), y);
