@@ -61,7 +61,11 @@ ir::Attrs given_attrs(const OpCall& call) {
 }
 
 std::string line_prefix(std::source_location where) {
-  const std::string line = SourceLocation(CallSite::resolve(where)).str();
+  const std::source_location resolved = CallSite::resolve(where);
+  // The default argument of what the standard library calls: std::make_shared, std::function. Its line is not
+  // the program's.
+  if (std::string_view(resolved.file_name()).find("/include/c++/") != std::string_view::npos) return {};
+  const std::string line = SourceLocation(resolved).str();
   return line.empty() ? line : line + ": ";
 }
 

@@ -41,6 +41,13 @@ TEST_CASE("rates, decays and momenta that make no sense", "[error]") {
       CHECK_THAT(refusal(name, {.momentum = m}), Contains(name) && Contains("momentum is"));
 }
 
+TEST_CASE("what the standard library makes has no line of its headers", "[error]") {
+  CHECK(message_of([] {
+          std::make_shared<optimizer::SGD>(optimizer::Options{.momentum = 2});
+        }).substr(0, 18) == "sgd: momentum is 2");
+  CHECK_THAT(message_of([] { std::make_shared<nn::Dense>(-1); }), Catch::StartsWith("Dense needs"));
+}
+
 TEST_CASE("options of optimizers outside of their ranges", "[error]") {
   using optimizer::Options;
   for (const char* name : {"ftml", "lamb", "adam", "adamw", "adamax", "nadam"})
