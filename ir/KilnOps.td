@@ -87,7 +87,7 @@ def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution"
 
 // The algorithm of a contraction fixes its bits. It is chosen once, from logical shapes, when the dialect is built from a graph
 // (ir/algorithm.h); no pass changes it. Defined at `dot` and `convolution`.
-def Kiln_AlgorithmEnum : Kiln_Enum<"Algorithm", ["chained512", "interleaved64", "winograd", "tensor_cores"]>;
+def Kiln_AlgorithmEnum : Kiln_Enum<"Algorithm", ["chained512", "winograd", "tensor_cores"]>;
 def Kiln_Algorithm : DefaultValuedAttr<Kiln_AlgorithmEnum, "::kiln::ir::Algorithm::chained512">;
 
 def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
