@@ -127,10 +127,14 @@ void for_each_call(std::size_t part, std::size_t parts, Check check) {
   }
 }
 
-/// Eager and recorded calls answer as the symbol's inference does.
+/// Eager and recorded calls answer as the symbol's inference does: all that it refuses, and one in eight that
+/// it accepts, since those compile kernels.
 void check_part(std::size_t part, std::size_t parts) {
-  for_each_call(part, parts, [](const Subject& subject, const Case&, const Call& call) {
-    const Kiln inferred = by_symbol(call), eager = by_call(call, false), recorded = by_call(call, true);
+  std::size_t accepted = 0;
+  for_each_call(part, parts, [&](const Subject& subject, const Case&, const Call& call) {
+    const Kiln inferred = by_symbol(call);
+    if (inferred.answer.kind == Answer::Kind::accepted && accepted++ % 8 != 0) return;
+    const Kiln eager = by_call(call, false), recorded = by_call(call, true);
     INFO("Kiln: " << eager.answer.str() << " " << eager.error);
     CHECK(eager.answer.str() == inferred.answer.str());
     CHECK(recorded.answer.str() == inferred.answer.str());
