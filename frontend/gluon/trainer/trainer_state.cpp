@@ -122,7 +122,8 @@ void TrainerState::make_states(const UpdateChoice& of) {
 UpdateGraph TrainerState::graph(const UpdateChoice& of, std::source_location where) const {
   optimizer::Memory unused;
   std::vector<double> numbers;
-  optimizer->numbers({}, unused, numbers);
+  optimizer->numbers({.base_rate = 1, .rate = 1}, unused,
+                     numbers);  // how many; a rule may divide by the rate
   const DeviceScope device(of.device);
   UpdateGraph update = update_graph(*optimizer, of.parameters, numbers.size(), where);
   for (const Tensor& t : update.captured)
