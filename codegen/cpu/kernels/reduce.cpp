@@ -104,6 +104,20 @@ bool kept_axis_is_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<
   return gathered && kept_extents.back() >= lanes;
 }
 
+/// Whether chains are read faster one by one than by lanes along a kept axis: where there is one result, or
+/// lanes would gather what chains find next to each other.
+bool chains_are_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<StridedAccess> accesses,
+                           const Dims& kept_extents) {
+  if (kept_extents.empty()) return true;
+  bool any = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const int across = stride_class(accesses[i].strides.back());
+    if (across == 1 && steps[i] != 1) return false;
+    any |= across == 2 && steps[i] == 1;
+  }
+  return any;
+}
+
 /// Whether rows are so short that several share a register better than each fills its own: of one element, or
 /// of a few registers that are next to each other in the arrays that are not the same along the row.
 bool has_short_rows(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
@@ -189,13 +203,14 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   const bool short_rows =
       interleaved64 && has_short_rows(before, steps, accesses.all, kept.extents, extent, lanes);
   const bool along_reduced =
-      interleaved64 && !short_rows &&
-      (kept.extents.empty() || !kept_axis_is_contiguous(steps, accesses.all, kept.extents, lanes));
+      interleaved64 ? !short_rows && (kept.extents.empty() ||
+                                      !kept_axis_is_contiguous(steps, accesses.all, kept.extents, lanes))
+                    : chains_are_contiguous(steps, accesses.all, kept.extents);
   // max_nnan of a row with a NaN depends on the partial results that are omitted, and is irrelevant.
   const bool register_tree =
       short_rows || (interleaved64 && !along_reduced && extent > 0 && extent <= partials &&
                      !llvm::is_contained(kinds, ir::ReduceKind::max_nnan) && is_light(before));
-  if (along_reduced) lanes = target.lanes(before.widest());  // epilogues have one lane
+  if (along_reduced) lanes = interleaved64 ? target.lanes(before.widest()) : 1;  // epilogues have one lane
   int registers = std::min(before.registers_at_once(), partials / lanes);
   if (along_reduced && lanes > 1) lanes *= registers;
   // Elements of a result are so far apart that their lines do not stay in L1: reduce a whole line of columns
@@ -205,10 +220,10 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
                               ? tile_of(before, steps, accesses.all, kept.extents, extent, *target.machine)
                               : ResultTile();
   const std::int64_t bytes = ir::bytes_of(root.getX());
-  const std::int64_t prefetch_bytes =
-      along_reduced && tile.points() == 1 && choices::prefetches_stream(*target.machine, bytes)
-          ? choices::stream_prefetch_bytes(*target.machine, bytes)
-          : 0;
+  const std::int64_t prefetch_bytes = along_reduced && interleaved64 && tile.points() == 1 &&
+                                              choices::prefetches_stream(*target.machine, bytes)
+                                          ? choices::stream_prefetch_bytes(*target.machine, bytes)
+                                          : 0;
   return {.kinds = std::move(kinds),
           .dtype = dtype,
           .before = std::move(before),

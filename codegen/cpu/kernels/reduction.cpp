@@ -4,11 +4,11 @@
 // - interleaved64, where the reduced axes are innermost: blocks of 1024 elements, each with 64 interleaved
 //   partial results, which are combined pairwise. The results of several blocks are reduced in the same way,
 //   level by level.
-// - pairwise32, where kept axes follow: chains of 32 elements, whose results are combined pairwise.
+// - pairwise64, where kept axes follow: chains of 64 elements, whose results are combined pairwise.
 //
 // Lanes run along the reduced axis (AlongReduced, and ReductionTile where results share elements), along the
 // last kept axis (AlongKept), or along the last kept axis with all partial results in registers
-// (RegisterTree).
+// (RegisterTree). ChainsAlongReduced has one lane.
 #include "codegen/cpu/kernels/reduction_body.h"
 #include "codegen/cpu/kernels/reduction_tile.h"
 #include "codegen/cpu/tuning.h"
@@ -115,6 +115,79 @@ class AlongReduced : ReductionEmitter {
   llvm::SmallVector<Values> parts_;  // partial results of the levels from the second on
 };
 
+/// One result at a time in the order pairwise64, where its elements are neighbours or it is the only one:
+/// several chains of scalars at once, since each element of a chain waits for the one before it.
+class ChainsAlongReduced : ReductionEmitter {
+ public:
+  ChainsAlongReduced(KernelBuilder& e, const Reduction& red, mlir::Value params)
+      : ReductionEmitter(e, red, params), stack_(stacks(red.halvings() + 1)) {}
+
+  Values reduce(LoopPoint& at) {
+    const mlir::Value zero = e_.index(0), one = e_.index(1), length = e_.index(chain_length);
+    const mlir::Value together = e_.index(chain_length * chains());
+    const mlir::Value whole = e_.whole_steps(zero, extent_, together);
+    store(identities(1), stack_, zero, 1);  // the result over no elements
+    const auto most = e_.loop(zero, whole, together, {zero}, [&](mlir::Value begin, mlir::ValueRange top) {
+      const auto sums =
+          e_.loop(begin, e_.add(begin, length), one, identities(1, static_cast<std::size_t>(chains())),
+                  [&](mlir::Value r, mlir::ValueRange partial) { return next_of_each(at, r, partial); });
+      return push(neighbours(Values(sums)), top.front(), e_.div(begin, together));
+    });
+    const auto all = e_.loop(whole, extent_, length, most, [&](mlir::Value begin, mlir::ValueRange top) {
+      const mlir::Value end = e_.min(e_.add(begin, length), extent_);
+      const auto sum = e_.loop(begin, end, one, identities(1), [&](mlir::Value r, mlir::ValueRange partial) {
+        return accumulate(partial, one_element(at, r));
+      });
+      return push(sum, top.front(), e_.div(begin, length));
+    });
+    merge(all.front(), e_.sub(all.front(), one));
+    return load(stack_, zero, 1);
+  }
+
+ private:
+  int chains() const { return is_light(red_.before) ? 8 : 2; }
+
+  /// Without a prefetch for each.
+  Values one_element(LoopPoint& at, mlir::Value r) {
+    return element(at, {.r = r, .lanes = 1, .offset_in_stripe = 1});
+  }
+  /// Element r of the first chain, and that of each other one.
+  Values next_of_each(LoopPoint& at, mlir::Value r, mlir::ValueRange partial) {
+    Values next;
+    for (int i = 0; i < chains(); ++i)
+      next.append(accumulate(group(partial, static_cast<std::size_t>(i)),
+                             one_element(at, e_.add(r, e_.index(i * chain_length)))));
+    return next;
+  }
+  /// The result of consecutive chains, a power of two of them.
+  Values neighbours(Values sums) {
+    while (sums.size() > count()) {
+      Values pairs;
+      for (std::size_t i = 0; i < sums.size() / count(); i += 2)
+        pairs.append(combine(group(sums, i), group(sums, i + 1)));
+      sums = std::move(pairs);
+    }
+    return sums;
+  }
+  /// Appends the result of group `number` to a stack of `top` results, as in AlongKept; returns their number.
+  Values push(mlir::ValueRange sum, mlir::Value top, mlir::Value number) {
+    store(sum, stack_, top, 1);
+    const mlir::Value one = e_.index(1);
+    return merge(e_.add(top, one), e_.trailing_zeros(e_.add(number, one)));
+  }
+  /// Combines the last two results of a stack, so many times; returns the number of those left.
+  Values merge(mlir::Value top, mlir::Value times) {
+    const mlir::Value one = e_.index(1);
+    return Values(e_.loop(e_.index(0), times, one, {top}, [&](mlir::Value, mlir::ValueRange now) {
+      const mlir::Value last = e_.sub(now.front(), one), before = e_.sub(last, one);
+      store(combine(load(stack_, before, 1), load(stack_, last, 1)), stack_, before, 1);
+      return Values{last};
+    }));
+  }
+
+  Values stack_;
+};
+
 /// Lanes along a kept axis, a block of at most width() columns at a time. Partial sums are arrays of columns
 /// on the stack.
 class AlongKept : ReductionEmitter {
@@ -188,7 +261,7 @@ class AlongKept : ReductionEmitter {
     return at_offset(parts, e_.mul(e_.rem(number, e_.index(partials)), stride_));
   }
 
-  /// Rows per pass over the columns, a divisor of 32: each pass costs a loop, and in a chain a load and a
+  /// Rows per pass over the columns, a divisor of 64: each pass costs a loop, and in a chain a load and a
   /// store of the sums; each row costs code.
   int rows_at_once() const {
     if (red_.before.operations() == 0) return 8;
@@ -203,7 +276,7 @@ class AlongKept : ReductionEmitter {
     if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { body(r, 1); });
   }
 
-  /// The order pairwise32. The results so far are a stack of arrays, of which each combines at least twice as
+  /// The order pairwise64. The results so far are a stack of arrays, of which each combines at least twice as
   /// many chains as the next one: their numbers of chains are the digits of a binary counter. The result is
   /// the first array.
   Values chains(Each each) {
@@ -263,7 +336,7 @@ class AlongKept : ReductionEmitter {
     return parts;
   }
 
-  llvm::SmallVector<Values> parts_;     // of each level; pairwise32: the stack
+  llvm::SmallVector<Values> parts_;     // of each level; pairwise64: the stack
   mlir::Value first_column_, columns_;  // of the column block
   mlir::Value stride_;                  // between its partial results: whole registers
 };
@@ -299,8 +372,10 @@ void emit_reduction(KernelBuilder& e, const Reduction& red, const KernelArgs& ar
   };
   if (red.tile.points() > 1) {
     emit_tiles(e, red, args, epilogue);
-  } else if (red.along_reduced) {
+  } else if (red.along_reduced && red.interleaved64) {
     point_by_point(AlongReduced(e, red, args.params));
+  } else if (red.along_reduced) {
+    point_by_point(ChainsAlongReduced(e, red, args.params));
   } else if (red.register_tree) {
     point_by_point(RegisterTree(e, red, args.params));
   } else {
