@@ -360,7 +360,7 @@ def ReduceOp : Kiln_Op<"reduce"> {
     * `interleaved64`, if the last axis is reduced: blocks of 1024 consecutive r. In each, partial result p[j] for j in 0..63 starts
       from the identity and accumulates r = j, j + 64, ... in order; then p[j] = p[j] op p[j+32] for j < 32, and so on down to p[0].
       The results of several blocks are reduced by the same rule, until one is left.
-    * `pairwise64`, if a kept axis follows: chains of 64 consecutive r, each from the identity in order. Of the results q[0], q[1], ... of
+    * `pairwise32`, if a kept axis follows: chains of 32 consecutive r, each from the identity in order. Of the results q[0], q[1], ... of
       the chains, neighbours are combined, q[i] = q[2i] op q[2i+1], until one is left; one without a neighbour stays as it is.
 
     The identity, also the result over no elements, is +0, 1, -inf (least integer) or +inf (greatest). For `max` and `min` NaN wins.

@@ -18,7 +18,7 @@ namespace kiln::ir {
 /// * 8: reductions over axes between which kept axes lie are reductions of each run of axes, one after the
 ///   other.
 /// * 9: the order of a dot depends on k alone, that of a reduction on the rank and the reduced extents, whose
-///   chains of 64 are combined pairwise; normalizations scale differences from the mean, whose sums are of
+///   chains of 32 are combined pairwise; normalizations scale differences from the mean, whose sums are of
 ///   differences from an element; erf of f32 reaches 1; activations of half precision round once; gradients
 ///   pass casts to integers.
 inline constexpr int numerics_version = 9;

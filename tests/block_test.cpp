@@ -7,6 +7,7 @@
 
 using namespace kiln;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 
 namespace {
 
@@ -282,11 +283,11 @@ TEST_CASE("parameters travel through files by their path") {
 
   nn::HybridSequential longer;
   longer.add(nn::Dense(4), nn::Dense(2), nn::BatchNorm(), nn::Dense(1));
-  CHECK_THROWS_WITH(longer.load_parameters("w.params"),
-                    "w.params: there are no values for parameter '3.weight', only for '0.weight', '0.bias', "
-                    "'1.weight', ..., "
-                    "'2.gamma', '2.beta', '2.running_mean', '2.running_var'; load with {.allow_missing = "
-                    "true} to keep its current values");
+  CHECK_THROWS_WITH(
+      longer.load_parameters("w.params"),
+      EndsWith(" w.params: there are no values for parameter '3.weight', only for '0.weight', "
+               "'0.bias', '1.weight', ..., '2.gamma', '2.beta', '2.running_mean', "
+               "'2.running_var'; load with {.allow_missing = true} to keep its current values"));
 
   nn::HybridSequential wider;
   wider.add(nn::Dense(5), nn::Dense(2), nn::BatchNorm());

@@ -142,7 +142,7 @@ class TeamReduction : ReductionEmitter {
   Values shared_;  // an array of partial results of each reduction, if warps share results
 };
 
-/// One result of pairwise64 by a thread.
+/// One result of pairwise32 by a thread.
 class Chains : ReductionEmitter {
  public:
   using Value = mlir::Value;

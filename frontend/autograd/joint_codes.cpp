@@ -29,8 +29,10 @@ const JointCodes::Pair& JointCodes::expected(const GradientCode::Known& recorded
   if (!k) {
     k = &known_.emplace_back(Known{recorded.request.sums, recorded.request.heads, {}});
     for (std::size_t i = 0; i < k->heads.size(); ++i) {
-      const ir::Entry& e = graph_.outputs.at(i);  // an integer is rarely a head
-      k->heads[i] = recorded.uses.active[i] && is_floating(e.node->types.at(e.output).dtype);
+      const std::size_t results = graph_.outputs.size();  // then come the values that are written
+      const ir::Entry& e = i < results ? graph_.outputs[i] : graph_.writes.at(i - results).value;
+      // An integer is rarely a head.
+      k->heads[i] = k->heads[i] && recorded.uses.active[i] && is_floating(e.node->types.at(e.output).dtype);
     }
   }
   for (const Pair& pair : k->pairs)

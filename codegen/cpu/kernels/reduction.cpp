@@ -4,7 +4,7 @@
 // - interleaved64, where the reduced axes are innermost: blocks of 1024 elements, each with 64 interleaved
 //   partial results, which are combined pairwise. The results of several blocks are reduced in the same way,
 //   level by level.
-// - pairwise64, where kept axes follow: chains of 64 elements, whose results are combined pairwise.
+// - pairwise32, where kept axes follow: chains of 32 elements, whose results are combined pairwise.
 //
 // Lanes run along the reduced axis (AlongReduced, and ReductionTile where results share elements), along the
 // last kept axis (AlongKept), or along the last kept axis with all partial results in registers
@@ -115,7 +115,7 @@ class AlongReduced : ReductionEmitter {
   llvm::SmallVector<Values> parts_;  // partial results of the levels from the second on
 };
 
-/// One result at a time in the order pairwise64, where its elements are neighbours or it is the only one:
+/// One result at a time in the order pairwise32, where its elements are neighbours or it is the only one:
 /// several chains of scalars at once, since each element of a chain waits for the one before it.
 class ChainsAlongReduced : ReductionEmitter {
  public:
@@ -261,7 +261,7 @@ class AlongKept : ReductionEmitter {
     return at_offset(parts, e_.mul(e_.rem(number, e_.index(partials)), stride_));
   }
 
-  /// Rows per pass over the columns, a divisor of 64: each pass costs a loop, and in a chain a load and a
+  /// Rows per pass over the columns, a divisor of 32: each pass costs a loop, and in a chain a load and a
   /// store of the sums; each row costs code.
   int rows_at_once() const {
     if (red_.before.operations() == 0) return 8;
@@ -276,7 +276,7 @@ class AlongKept : ReductionEmitter {
     if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { body(r, 1); });
   }
 
-  /// The order pairwise64. The results so far are a stack of arrays, of which each combines at least twice as
+  /// The order pairwise32. The results so far are a stack of arrays, of which each combines at least twice as
   /// many chains as the next one: their numbers of chains are the digits of a binary counter. The result is
   /// the first array.
   Values chains(Each each) {
@@ -336,7 +336,7 @@ class AlongKept : ReductionEmitter {
     return parts;
   }
 
-  llvm::SmallVector<Values> parts_;     // of each level; pairwise64: the stack
+  llvm::SmallVector<Values> parts_;     // of each level; pairwise32: the stack
   mlir::Value first_column_, columns_;  // of the column block
   mlir::Value stride_;                  // between its partial results: whole registers
 };

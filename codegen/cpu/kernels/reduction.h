@@ -7,9 +7,9 @@
 namespace kiln::codegen {
 
 inline constexpr std::int64_t block_length = 1024;  ///< interleaved64: elements of a block
-inline constexpr std::int64_t chain_length = 64;    ///< pairwise64: elements of a chain
+inline constexpr std::int64_t chain_length = 32;    ///< pairwise32: elements of a chain
 inline constexpr int partials = 64;                 ///< interleaved64: partial results of a block
-inline constexpr int block_bits = 10, chain_bits = 6;
+inline constexpr int block_bits = 10, chain_bits = 5;
 static_assert(block_length == 1 << block_bits && chain_length == 1 << chain_bits);
 
 /// Results that are computed together, since they share elements: of consecutive rows and columns of the kept
@@ -32,7 +32,7 @@ struct Reduction {
   int lanes;
   bool interleaved64;
   int levels;          // of blocks of 1024 elements, of blocks of their results, and so on
-  bool along_reduced;  // lanes (pairwise64: one) run along the reduced axis; else along the last kept axis
+  bool along_reduced;  // lanes (pairwise32: one) run along the reduced axis; else along the last kept axis
   bool register_tree;  // few elements: code without a loop
   bool short_rows;     // whose elements are next to each other: squares of them are transposed in registers
   ResultTile tile;     // along_reduced; one point: no tile
@@ -57,7 +57,7 @@ struct Reduction {
   bool adjoins(std::size_t i) const {
     return short_rows && steps[i] == 1 && nest.accesses()[i].strides.back() == extent;
   }
-  /// pairwise64: how often the number of results of chains can be halved.
+  /// pairwise32: how often the number of results of chains can be halved.
   int halvings() const { return levels * block_bits - chain_bits; }
   /// Whether leaf i is an iota: 1 or 0 apart along the reduced axis, which is built in.
   bool is_index(std::size_t i) const { return before.leaves()[i].kind == Leaf::Kind::iota; }
