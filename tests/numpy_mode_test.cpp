@@ -272,7 +272,8 @@ TEST_CASE("operators and indices are exported as MXNet writes them", "[numpy]") 
     CHECK(same_bits(net({x})[0], eager));
     net.export_model(prefix);
     std::vector<std::string> nodes;
-    for (const auto& node : nlohmann::json::parse(golden::read_text(prefix + "-symbol.json"))["nodes"]) {
+    const auto symbol = nlohmann::json::parse(golden::read_text(prefix + "-symbol.json"));
+    for (const auto& node : symbol["nodes"]) {
       if (node["op"] == "null") continue;
       nodes.push_back(node["op"]);
       for (const auto& [key, value] : node["attrs"].items())
