@@ -49,7 +49,7 @@ Outcome outcome(const Read& read) {
 
 void check_same(const std::string& path, const std::string& content) {
   write(path, content);
-  const Outcome file = outcome([&] { return load_arrays(path); });
+  const Outcome file = outcome([&] { return load_arrays(path, {}); });
   CHECK(file == outcome([&] { return parse_arrays(std::as_bytes(std::span(content)), path); }));
 }
 
