@@ -7,10 +7,10 @@
 
 namespace kiln::ir {
 
-// The algorithm of a contraction is part of its definition: it fixes the bits. That of a dot depends on neither
-// its rows nor its columns: a row has the same bits alone, in any batch, and in a step of a decoder. That of a
-// convolution depends on the shape of one image. Neither depends on the number of threads, nor on the target
-// but for tensor cores. build.cpp chooses it once, when it builds the dialect from a graph.
+// The algorithm of a contraction is part of its definition: it fixes the bits. That of a dot depends on
+// neither its rows nor its columns: a row has the same bits alone, in any batch, and in a step of a decoder.
+// That of a convolution depends on the shape of one image. Neither depends on the number of threads, nor on
+// the target but for tensor cores. build.cpp chooses it once, when it builds the dialect from a graph.
 
 /// The operands of contractions that a target computes on tensor cores.
 enum class TensorCores { none, halves, halves_and_f32 };

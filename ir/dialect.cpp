@@ -103,7 +103,8 @@ bool is_on_tensor_cores(mlir::Operation* op) {
 }
 
 bool is_product(mlir::Operation* op) {
-  return llvm::isa<PackedDotOp, PackedConvolutionOp, DepthwiseOp, ReduceWindowOp, WeightsProductOp, WinogradOp>(op) ||
+  return llvm::isa<PackedDotOp, PackedConvolutionOp, DepthwiseOp, ReduceWindowOp, WeightsProductOp,
+                   WinogradOp>(op) ||
          is_on_tensor_cores(op);
 }
 

@@ -15,15 +15,16 @@ class TargetModel;
 ///   separated by axis, with an intermediate array after each.
 /// * convolution: pad with +0, then convolve without padding; one spatial axis becomes two, the first of
 ///   extent 1.
-/// * dot by chained512 over one element of k: broadcast, multiply-add to +0. A pointwise operation fuses, and stores
+/// * dot by chained512 over one element of k: broadcast, multiply-add to +0. A pointwise operation fuses, and
+/// stores
 ///   a large result non-temporally.
 /// * dot or convolution over an empty axis: +0.
 /// * reduce over axes between which kept axes lie: one for each run of axes.
 ///
 /// Why here: after folding (fewer operations), before layout and fusion, which see only what remains. Needs:
-/// kiln operations in one block. Guarantees: bits stay. No other reduce_window, padded convolution, convolution
-/// over one axis, or dot over one element is left. The reduced axes of a reduce are consecutive. It sums by chains
-/// if a kept axis follows them.
+/// kiln operations in one block. Guarantees: bits stay. No other reduce_window, padded convolution,
+/// convolution over one axis, or dot over one element is left. The reduced axes of a reduce are consecutive.
+/// It sums by chains if a kept axis follows them.
 std::unique_ptr<mlir::Pass> create_expand_pass(const TargetModel& target);
 
 }  // namespace kiln::passes

@@ -24,9 +24,9 @@ class TargetModel {
   virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, std::int64_t input_lines,
                                 std::int64_t stride, bool alone, unsigned bits) const = 0;
 
-  /// Whether vectors run along the lines of a depthwise convolution, or a reduction of windows, between arrays
-  /// in memory with the channels first, which is faster than the channels last, or tap by tap: lines of
-  /// `line` results, from `lines` lines of `input_line` elements at a time.
+  /// Whether vectors run along the lines of a depthwise convolution, or a reduction of windows, between
+  /// arrays in memory with the channels first, which is faster than the channels last, or tap by tap: lines
+  /// of `line` results, from `lines` lines of `input_line` elements at a time.
   virtual bool filters_channels_first(std::int64_t line, std::int64_t lines, std::int64_t input_line,
                                       unsigned bits) const = 0;
 

@@ -103,8 +103,9 @@ TEST_CASE("errors of symbol files name the file, the line and the node", "[malfo
   }
   // Two variables of one name share their array, and so must have one shape.
   with("\"name\": \"net_dense0_bias\"", "\"name\": \"net_dense0_weight\"");
-  CHECK_THAT(golden::error_of([] { SymbolBlock::imports("bad-symbol.json", {"data"}); }),
-             Contains("bad-symbol.json, line ") && Contains("variable 'net_dense0_weight'") && Contains("(4,)"));
+  CHECK_THAT(
+      golden::error_of([] { SymbolBlock::imports("bad-symbol.json", {"data"}); }),
+      Contains("bad-symbol.json, line ") && Contains("variable 'net_dense0_weight'") && Contains("(4,)"));
 }
 
 TEST_CASE("all operators that Kiln lacks are named, with their numbers", "[malformed]") {

@@ -93,7 +93,8 @@ TEST_CASE("of scores with a NaN the first NaN is the predicted class, as of argm
   for (std::int64_t row = 0; row < scores.shape()[0]; ++row)
     for (int c = 0; c < 3; ++c) {
       INFO("row " << row << ", class " << c);
-      const Tensor label = Tensor{static_cast<float>(c)}.astype(DType::i32), one = scores[slice(row, row + 1)];
+      const Tensor label = Tensor{static_cast<float>(c)}.astype(DType::i32),
+                   one = scores[slice(row, row + 1)];
       metric::Accuracy accuracy;
       accuracy.update(label, one);
       CHECK(accuracy.value() == (c == predicted[static_cast<std::size_t>(row)]));
