@@ -10,7 +10,8 @@ using namespace batch_invariance;
 namespace {
 
 /// The input has `shape` for one row, whose extent along `axis` is 1.
-void check_rows(HybridBlock net, const Shape& shape, int axis = 0, std::int64_t rows = most_rows,
+template <class Layer>
+void check_rows(Layer net, const Shape& shape, int axis = 0, std::int64_t rows = most_rows,
                 bool gradients = true) {
   Shape all = shape;
   all[axis] = rows;
@@ -37,7 +38,8 @@ void check_rows(HybridBlock net, const Shape& shape, int axis = 0, std::int64_t 
 }
 
 /// A layer and its activation, among others that it may be fused with.
-HybridBlock between(HybridBlock layer) {
+template <class Layer>
+nn::HybridSequential between(Layer layer) {
   nn::HybridSequential net;
   net.add(nn::Activation("tanh"), std::move(layer), nn::Activation("sigmoid"));
   return net;
