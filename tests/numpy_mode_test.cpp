@@ -5,6 +5,7 @@
 #include "golden_files.h"
 #include "temporary_folder.h"
 
+#include <fmt/format.h>
 #include <functional>
 #include <sstream>
 
