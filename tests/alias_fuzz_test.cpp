@@ -351,15 +351,10 @@ Run run_gradients(const Plan& plan, const Skipped& skipped, Mode mode) {
     for (const Tensor& t : arrays) heads.push_back(t * t);
     return heads;
   };
-  Tensors heads;
-  if (mode == Mode::inlined && !last_unrecorded) {
-    Net whole(run);
-    whole.hybridize();
-    heads = whole(variables);
-  } else {
-    F f;
-    heads = run(f, variables);
-  }
+  // A block in all modes: what it returns is a value of the caller.
+  Net whole(run);
+  if (mode == Mode::inlined && !last_unrecorded) whole.hybridize();
+  const Tensors heads = whole(variables);
   record.reset();
   Tensors recorded, gradients;
   for (std::size_t i = 0; i < heads.size(); ++i) {
