@@ -53,6 +53,22 @@ TEST_CASE("a view as an argument of several blocks, alone and beside its array")
   }
 }
 
+TEST_CASE("a part of an argument is the whole array behind the argument") {
+  const Net::Body block = [](F& f, const Tensors& in) -> Tensors {
+    const Tensor row = in[0][0], flat = in[0].reshape({-1});
+    return {uses(f, row) + uses(f, in[0])[0] * uses(f, flat), uses(f, row)};
+  };
+  check({{block, block},
+         [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+           const Tensor before = uses(f, in[0]), view = in[0].reshape({1, 5});
+           Tensors out = blocks[0](Tensors{view});
+           for (const Tensor& t : blocks[1](Tensors{in[0].reshape({1, -1})})) out.push_back(t);
+           out.insert(out.end(), {before, uses(f, in[0]), uses(f, view)});
+           return out;
+         }},
+        {{5}});
+}
+
 TEST_CASE("a view that a block returns") {
   const Net::Body part = [](F& f, const Tensors& in) -> Tensors {
     return {uses(f, in[0][slice(0, 2)]), in[0][slice(0, 2)], in[0]};

@@ -133,11 +133,22 @@ TapeLink link_of(const Tensor& t, std::source_location where) {
     for (const ArrayTape::View& view : tape_of(array).views)
       if (view.key.is_read_by(t) && view.of == *whole && !is_consumed(view.link)) return view.link;
   }
-  if (TensorAccess::is_whole(t)) return *whole;
+  if (TensorAccess::is_whole(t) && !is_derived(t)) return *whole;
   const TapeLink of = *whole;
   TapeLink link = *link_in(*TensorAccess::array(cut_out(t, where)));
   add_view(array, {ViewKey(t), of, link});
   return link;
+}
+
+bool has_own_value(const Tensor& t) {
+  Array& array = *TensorAccess::array(t);
+  const TapeLink* const whole = link_in(array);
+  if (!whole) return false;
+  const std::lock_guard lock(tape_mutex(array));
+  const std::vector<ArrayTape::View>& views = tape_of(array).views;
+  return std::any_of(views.begin(), views.end(), [&](const ArrayTape::View& v) {
+    return v.key.is_own() && v.key.is_read_by(t) && v.of == *whole;
+  });
 }
 
 Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call) {

@@ -134,6 +134,8 @@ inline bool is_recording() { return CallContext::current().recording; }
 TapeLink link_of(const Tensor& t, std::source_location where);
 /// A handle of `t` that is a value of its own in scopes of `call` (view_scope.h), made as `link` tells.
 Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call);
+/// Whether the handle itself is a value of its own here, which no write of its array has ended.
+bool has_own_value(const Tensor& t);
 /// Whether the tensor's array has a link: whether a gradient can pass from it.
 bool has_link(const Tensor& t);
 

@@ -183,6 +183,8 @@ Tensor cut_out_of_base(const Tensor& t, const Array::Origin& origin, std::source
 
 }  // namespace
 
+bool is_derived(const Tensor& t) { return origin_of(t).has_value(); }
+
 Tensor cut_out(const Tensor& t, std::source_location where) {
   if (const auto origin = origin_of(t)) return cut_out_of_base(t, *origin, where);
   const Array& array = *TensorAccess::array(t);
@@ -322,7 +324,7 @@ ir::Entry value_of(const Tensor& t, std::source_location where) {
     if (view.key.is_read_by(t) && same_value(view.of, array.value) &&
         (!view.cut || view.value.node->recorded || !records_nodes()))
       return view.value;
-  if (TensorAccess::is_whole(t)) return array.value;
+  if (TensorAccess::is_whole(t) && !is_derived(t)) return array.value;
   const ir::Entry value = TensorAccess::array(cut_out(t, where))->value;
   array.views.push_back({detail::ViewKey(t), array.value, value, /*cut=*/true});
   return value;
@@ -338,10 +340,12 @@ Tensor own_value(const Tensor& t, const ir::Entry& value, std::uint64_t call) {
 Tensor own_behind(const Tensor& t) {
   if (TensorAccess::alias(t) == 0) return {};
   const Array& array = *TensorAccess::array(t);
-  const bool own = std::any_of(array.views.begin(), array.views.end(), [&](const Array::View& v) {
+  const auto traced_own = [&](const Array::View& v) {
     return v.key.is_own() && v.key.is_read_by(t) && same_value(v.of, array.value);
-  });
-  if (own) return t;
+  };
+  if (array.traced() ? std::any_of(array.views.begin(), array.views.end(), traced_own)
+                     : detail::has_own_value(t))
+    return t;
   const auto origin = origin_of(t);
   return origin ? own_behind(base_of(t, *origin)) : Tensor();
 }
@@ -374,9 +378,9 @@ Tensor returned_value(const Tensor& t, std::span<const Tensor> arguments, std::u
   Tensor out = t;
   TensorAccess::set_alias(out, 0);
   if (argument) return out;
-  if (TensorAccess::array(t)->traced())
-    return own_behind(t).defined() ? own_value(out, value_of(t, where), call) : out;
-  if (Trace::current() || !detail::is_recording() || !detail::has_link(t)) return out;
+  if (!own_behind(t).defined()) return out;
+  if (TensorAccess::array(t)->traced()) return own_value(out, value_of(t, where), call);
+  if (Trace::current() || !detail::is_recording()) return out;
   return detail::own_value(out, detail::link_of(t, where), call);
 }
 

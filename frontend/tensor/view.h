@@ -28,9 +28,13 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
 Tensor returned_value(const Tensor& t, std::span<const Tensor> arguments, std::uint64_t call,
                       std::source_location where);
 
-/// The value of its own that a handle of a traced array reads, or that it is a view of; undefined: the
-/// array's.
+/// The value of its own that a handle reads, or that it is a view of, in a trace or on the tape; undefined:
+/// the array's.
 Tensor own_behind(const Tensor& t);
+
+/// Whether the view was derived from another one in this call of a block: a value of its own may lie behind
+/// it, also where it is the whole array again.
+bool is_derived(const Tensor& t);
 
 /// A view as an array of its own, and the contents of view's array with `next` in the place of the view's
 /// elements (or `next` itself): in a trace as nodes, for concrete arrays as entries of the tape, which
