@@ -168,7 +168,12 @@ std::vector<Network> networks() {
        of_x({normal({2, 66001}), normal({3, 8449}), normal({3, 8492}), uneven({2, 40000})})},
       {"long maxima", F::max(x, 1), of_x({normal({2, 66001})}), {MutantKind::barrier}},
       {"columns", F::sum(x, 0),
-       of_x({normal({603, 5}), normal({1025, 3}), normal({7, 5}), normal({510, 3}), uneven({512, 9})})},
+       of_x({normal({603, 5}), normal({1023, 3}), normal({7, 5}), normal({513, 3}), uneven({512, 9})})},
+      // More halvings, whose bounds are those of the kernel above.
+      {"long columns",
+       F::sum(x, 0),
+       of_x({normal({1025, 3}), uneven({2049, 9}), normal({3007, 5})}),
+       {MutantKind::global_offset, MutantKind::rounding, MutantKind::exchange}},
       // Row fusions, by two warps a row. Their exp is that of the kernel above.
       {"softmax", F::softmax(x),
        of_x({maxima_everywhere({60, 587}), maxima_everywhere({60, 576}), maxima_everywhere({64, 513}),
@@ -192,6 +197,13 @@ std::vector<Network> networks() {
        {product({20, 535}, {18, 535}), product({37, 528}, {55, 528}), product({51, 523}, {36, 523}),
         product({70, 527}, {65, 527}), product({5, 1025}, {5, 1025})},
        {MutantKind::barrier, MutantKind::bound}},
+      // Products of few results: a thread per result, or per chunk of one.
+      {"few results",
+       F::dot(x, y),
+       {product({3, 39}, {39, 4}), product({2, 16}, {16, 7}), product({5, 17}, {17, 3})}},
+      {"few long results",
+       F::dot(x, y, {.transpose_b = true}),
+       {product({3, 1031}, {5, 1031}), product({3, 131076}, {2, 131076}), product({2, 513}, {4, 513})}},
       {"batch of products",
        F::linalg::gemm2(x, y),
        {product({2, 20, 39}, {2, 39, 20})},
