@@ -1,6 +1,7 @@
 #include "frontend/ops/norm_gradients.h"
 
 #include "frontend/ops/norm.h"
+#include "frontend/ops/own_gradient.h"
 #include "frontend/ops/reduce.h"
 
 #include <array>
@@ -89,10 +90,7 @@ Values batch_norm_gradient(Primitives& p, const GradientArgs& args) {
 
 Values batch_norm_relu_gradient(Primitives& p, const GradientArgs& args) {
   Value g = args.heads[0];
-  if (g.valid()) {
-    const Value y = convert(p, args.out[0], p.dtype(g));
-    g = p.select(p.compare(Compare::gt, y, p.like(y, 0)), g, y);  // as relu_gradient()
-  }
+  if (g.valid()) g = through_relu(p, g, convert(p, args.out[0], p.dtype(g)));
   return batch_norm_gradients(p, args, g);
 }
 

@@ -1,14 +1,24 @@
 #include "frontend/ops/own_gradient.h"
 
+#include <limits>
+
 namespace kiln::ops {
 
 Value head_of(Primitives& p, const GradientArgs& args, std::size_t i, Value x) {
   return args.heads[i].valid() ? convert(p, args.heads[i], p.dtype(x)) : Value();
 }
 
+Value through_relu(Primitives& p, Value head, Value y) {
+  const Value zero = p.like(y, 0);
+  const Value elsewhere =
+      is_floating(p.dtype(y))
+          ? p.select(p.compare(Compare::eq, y, y), zero, p.like(y, std::numeric_limits<double>::quiet_NaN()))
+          : zero;
+  return p.select(p.compare(Compare::gt, y, zero), head, elsewhere);
+}
+
 Values relu_gradient(Primitives& p, const GradientArgs& args) {
-  const Value y = args.out[0];
-  return {p.select(p.compare(Compare::gt, y, p.like(y, 0)), args.heads[0], y)};
+  return {through_relu(p, args.heads[0], args.out[0])};
 }
 
 Value sigmoid_slope(Primitives& p, Value, Value y, const Attrs&) { return p.mul(y, p.sub(p.like(y, 1), y)); }
