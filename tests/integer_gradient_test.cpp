@@ -4,6 +4,7 @@
 #include "golden_files.h"
 #include "graphs/samples.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 using namespace kiln;
@@ -108,10 +109,16 @@ TEST_CASE("operators of integers have gradients of integers", "[integer_gradient
 TEST_CASE("every operator takes integers that depend on a variable", "[integer_gradient]") {
   for (const Row& row : sample_rows())
     for (const std::string& op : row.operators) {
-      std::size_t tried = 0;
+      bool tried = false;
       for (const Sample& sample : row.samples) {
-        if (sample.large || !sample.subgraphs.empty() || row.states > 0 || tried == 3) continue;
+        if (sample.large || !sample.subgraphs.empty() || row.states > 0 || tried) continue;
+        const bool has_indices =
+            std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const Input& input) {
+              return input.dtype.value_or(DType::f32) == DType::i32 ||
+                     input.values.kind == Values::Kind::indices;
+            });
         for (const DType dtype : {DType::i32, DType::f32}) {
+          if (dtype == DType::f32 && !has_indices) continue;  // no integers
           graphs::Graph graph;
           std::vector<Symbol> symbols;
           std::vector<Ref> inputs;
@@ -152,7 +159,7 @@ TEST_CASE("every operator takes integers that depend on a variable", "[integer_g
           });
           // An operator may refuse integers; none fails once it has a result.
           CHECK(error.find("internal error") == std::string::npos);
-          tried += error.empty();
+          tried = tried || error.empty();
         }
       }
     }
