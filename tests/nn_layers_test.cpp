@@ -19,6 +19,8 @@ std::vector<float> values(const Tensor& t) { return t.to_vector<float>(); }
 
 TEST_CASE("layers print as MXNet prints them") {
   CHECK(nn::GroupNorm().str() == "GroupNorm(eps=1e-05, num_groups=1, center=True, scale=True)");
+  CHECK(nn::InstanceNorm({.in_channels = 6}).str() ==
+        "InstanceNorm(eps=1e-05, axis=1, center=True, scale=False, in_channels=6)");
   CHECK(nn::ReflectionPad2D(2).str() == "ReflectionPad2D(\n\n)");
   CHECK(nn::BatchNormReLU({.in_channels = 3}).str() ==
         "BatchNormReLU(axis=1, eps=1e-05, momentum=0.9, fix_gamma=False, use_global_stats=False, "
@@ -52,6 +54,16 @@ TEST_CASE("batch normalisation with relu, and over all devices") {
              Contains("\"_contrib_SyncBatchNorm\"") && Contains("\"ndev\": \"1\""));
   CHECK_THAT(relu(sym::var("data")).tojson(), Contains("\"_contrib_BatchNormWithReLU\""));
   CHECK_THAT(error_of([] { contrib::nn::SyncBatchNorm({.num_devices = 2}); }), Contains("over 2 devices"));
+}
+
+TEST_CASE("an option of instance normalisation leaves the others as they are") {
+  nn::InstanceNorm norm({.epsilon = 1e-3, .in_channels = 2});
+  CHECK(norm.gamma.grad_req() == GradReq::null);
+  norm.initialize();
+  const Tensor y = norm(Tensor{{1, 3}, {2, 6}}.reshape({1, 2, 2}));  // of two channels
+  CHECK(y.shape() == Shape{1, 2, 2});
+  CHECK(std::abs(values(y)[0] + 1) < 1e-3);
+  CHECK(std::abs(values(y)[2] + 1) < 1e-3);
 }
 
 TEST_CASE("group normalisation knows its shapes") {

@@ -76,7 +76,7 @@ Tensor LayerNorm::hybrid_forward(F& F, const Tensor& x) {
   return F.LayerNorm(x, gamma, beta, {.axis = options_.axis, .eps = options_.epsilon});
 }
 
-InstanceNorm::InstanceNorm(const NormOptions& o)
+InstanceNorm::InstanceNorm(const InstanceNormOptions& o)
     : Layer({.prefix = o.prefix, .params = o.params}, "instancenorm",
             layer_config("InstanceNorm", {{"eps", o.epsilon}})),
       options_(o) {

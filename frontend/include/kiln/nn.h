@@ -266,10 +266,21 @@ class KILN_API LayerNorm : public Layer {
  private:
   NormOptions options_;
 };
-/// Normalises per sample and channel, over all other axes. MXNet's defaults: axis 1, gamma fixed.
+struct InstanceNormOptions {
+  int axis = 1;
+  double epsilon = 1e-5;
+  bool center = true;
+  bool scale = false;  ///< whether gamma is learnt
+  Initializer beta_initializer = "zeros";
+  Initializer gamma_initializer = "ones";
+  std::int64_t in_channels = 0;
+  std::optional<std::string> prefix = {};
+  const ParameterDict* params = nullptr;
+};
+/// Normalises per sample and channel, over all other axes. `axis` is that of the channels.
 class KILN_API InstanceNorm : public Layer {
  public:
-  explicit InstanceNorm(const NormOptions& options = {.axis = 1, .scale = false});
+  explicit InstanceNorm(const InstanceNormOptions& options = {});
   std::string str() const override;
   Parameter gamma, beta;
 
@@ -277,7 +288,7 @@ class KILN_API InstanceNorm : public Layer {
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 
  private:
-  NormOptions options_;
+  InstanceNormOptions options_;
 };
 
 struct GroupNormOptions {
