@@ -2,7 +2,10 @@
 
 #include "same_bits.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <fmt/format.h>
+#include <memory>
 
 namespace batch_invariance {
 
@@ -29,13 +32,43 @@ Tensor head_of(const Tensor& y, int axis, std::int64_t first_row) {
   return Tensor(values, y.shape()).astype(y.dtype());
 }
 
+/// Without a kernel.
+Tensor array_of_zeros(const Shape& shape, DType dtype) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(
+      static_cast<std::size_t>(std::max<std::int64_t>(shape.elements(), 1)) * size_of(dtype));
+  return Tensor::wrap(bytes->data(), shape, dtype, [bytes] {});
+}
+
 }  // namespace
+
+void copy_rows(Tensor& t, std::int64_t begin, const Tensor& from, std::int64_t from_begin, std::int64_t count,
+               int axis) {
+  const Extents to_extents(t.shape(), axis), from_extents(from.shape(), axis);
+  const auto row = static_cast<std::size_t>(to_extents.inner) * size_of(t.dtype());
+  const auto place = [&](const Extents& e, std::int64_t outer, std::int64_t r) {
+    return static_cast<std::size_t>(outer * e.rows + r) * row;
+  };
+  auto* const to_data = static_cast<std::byte*>(t.mutable_data());
+  const auto* const from_data = static_cast<const std::byte*>(from.data());
+  for (std::int64_t o = 0; o < to_extents.outer; ++o)
+    std::copy_n(from_data + place(from_extents, o, from_begin), static_cast<std::size_t>(count) * row,
+                to_data + place(to_extents, o, begin));
+}
 
 Tensors rows_of(const Call& call, const Tensors& inputs, std::int64_t first, std::int64_t end) {
   Tensors part;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    part.push_back(call.batched[i] ? inputs[i].slice_axis({.axis = call.axis, .begin = first, .end = end})
-                                   : inputs[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Shape shape = inputs[i].shape();
+    const int axis = call.batched[i] ? call.axis : 0;
+    if (call.batched[i]) shape[axis] = end - first;
+    part.push_back(array_of_zeros(shape, inputs[i].dtype()));
+    if (shape.rank() == 0)
+      part.back().copy_from(inputs[i].data(), inputs[i].dtype());
+    else if (call.batched[i])
+      copy_rows(part.back(), 0, inputs[i], first, end - first, axis);
+    else
+      copy_rows(part.back(), 0, inputs[i], 0, shape[axis], axis);
+  }
   return part;
 }
 
@@ -45,11 +78,9 @@ Tensors run(const Call& call, const Tensors& inputs, std::int64_t first) {
   const auto has_gradient = [&](std::size_t i) {
     return call.gradients && call.batched[i] && is_floating(inputs[i].dtype());
   };
-  Tensors x;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    x.push_back(inputs[i].copy());
+  Tensors x = inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
     if (has_gradient(i)) x[i].attach_grad();
-  }
   Tensors results = autograd::record([&] { return call.function(x); }, call.train), heads, weights;
   if (!call.gradients) return results;
   for (const Tensor& y : results)
@@ -65,7 +96,11 @@ Tensors run(const Call& call, const Tensors& inputs, std::int64_t first) {
 }
 
 std::vector<std::uint64_t> row_bits(const Tensor& t, int axis, std::int64_t number) {
-  return bits_of(t.slice_axis({.axis = axis, .begin = number, .end = number + 1}));
+  Shape shape = t.shape();
+  shape[axis] = 1;
+  Tensor row = array_of_zeros(shape, t.dtype());
+  copy_rows(row, 0, t, number, 1, axis);
+  return bits_of(row);
 }
 
 Alone rows_alone(const Call& call, const Tensors& inputs, std::int64_t rows) {

@@ -26,7 +26,13 @@ struct Call {
   bool gradients = false;  ///< those of batched inputs are further results
 };
 
-/// The rows [first, end) of the inputs that have some.
+/// `t` with rows [begin, begin + count) along the axis taken from `from`, which has the shape of `t` but for
+/// its extent there, at the rows [from_begin, from_begin + count). Without a kernel: each range would need
+/// one.
+void copy_rows(kiln::Tensor& t, std::int64_t begin, const kiln::Tensor& from, std::int64_t from_begin,
+               std::int64_t count, int axis);
+
+/// The rows [first, end) of the inputs that have some, and copies of the others.
 kiln::Tensors rows_of(const Call& call, const kiln::Tensors& inputs, std::int64_t first, std::int64_t end);
 
 /// What the call gives for inputs whose first row is row `first` of all, which decides its head gradients.
