@@ -465,10 +465,10 @@ Plan recorded_plan_of(unsigned seed) {
 }  // namespace
 
 TEST_CASE("random programs of views and writes agree, eager and hybridized", "[view][trace][fuzz]") {
-  compare(run, 600, plan_of);
+  compare(run, 150, plan_of);
 }
 
 TEST_CASE("random programs of views and writes have the same gradients, eager and hybridized",
           "[view][gradient][fuzz]") {
-  compare(run_gradients, 400, recorded_plan_of);
+  compare(run_gradients, 120, recorded_plan_of);
 }

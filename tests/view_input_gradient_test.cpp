@@ -366,6 +366,80 @@ TEST_CASE("writes outside of Record cut the history, and bound calls do") {
   }
 }
 
+TEST_CASE("reads of a recorded array after writes of its parts that are not recorded") {
+  using Write = void (*)(F&, Tensor);
+  using View = Tensor (*)(const Tensor&);
+  static const Write writes[] = {
+      [](F&, Tensor a) { a *= 2; },
+      [](F&, Tensor a) { a[slice({}, {}, -1)] = a; },
+      [](F& f, Tensor a) { a[slice(0, 1)] = f.tanh(a[slice(1, 2)]); },
+      [](F&, Tensor a) { a[slice(0, 1)] = 4; },
+      [](F&, Tensor a) { a[slice(0, 1)] = 4, a[slice(1)] = 3; },
+      [](F& f, Tensor a) { a[slice()] = f.tanh(a), a[slice(1)] *= 3; },
+      [](F& f, Tensor a) { a.reshape({-1})[slice(1, 3)] = f.tanh(a).reshape({-1})[slice(0, 2)]; },
+  };
+  static const View views[] = {
+      [](const Tensor& t) { return t; },
+      [](const Tensor& t) -> Tensor { return t[slice(1, 3)]; },
+      [](const Tensor& t) -> Tensor { return t[slice(1)][slice(0, 2)]; },
+      [](const Tensor& t) {
+        return t.reshape({6, 2});
+      },
+      [](const Tensor& t) -> Tensor { return t[1]; },
+  };
+  enum Way { eager, block, checked_block, program, both };
+  const auto run = [](Write write, View view, bool paused_call, Way way) {
+    Net net([=](F& f, const Tensors& in) -> Tensors {
+      {
+        const autograd::Pause pause;
+        write(f, in[0]);
+      }
+      return {in[0] * 2};
+    });
+    Net whole([&](F& f, const Tensors& in) {
+      const Tensor b = in[0] * 1.5;
+      std::optional<autograd::Pause> pause;
+      if (paused_call) pause.emplace();
+      Tensors heads = net(Tensors{view(b)});
+      pause.reset();
+      for (const Tensor& t : {b, view(b), Tensor(view(b)[slice(0, 1)]), Tensor(view(b)[slice(1)]),
+                              Tensor(b[slice(1, 3)]), b.reshape({-1})})
+        heads.push_back(f.tanh(t));
+      return heads;
+    });
+    if (way == block || way == both) net.hybridize();
+    if (way == checked_block) net.hybridize({.check = Check::bits | Check::recording});
+    if (way == program || way == both) whole.hybridize();
+    Tensors seen;
+    Tensor x = numbers({4, 3}, 1) * 0.1;
+    for (int call = 0; call < 2; ++call) {
+      x.attach_grad();
+      const Tensors heads = autograd::record([&] { return whole(Tensors{x}); });
+      for (const Tensor& head : heads) {
+        seen.insert(seen.end(), {full({1}, autograd::is_recorded(head)), head.copy()});
+        if (!autograd::is_recorded(head)) continue;
+        autograd::backward({head}, {numbers(head.shape(), 7)}, {.retain_graph = true});
+        seen.push_back(x.grad().copy());
+      }
+    }
+    return seen;
+  };
+  for (std::size_t w = 0; w < std::size(writes); ++w)
+    for (std::size_t v = 0; v < std::size(views); ++v)
+      for (const bool paused_call : {false, true}) {
+        const Tensors expected = run(writes[w], views[v], paused_call, eager);
+        for (const Way way : {block, checked_block, program, both}) {
+          const Tensors other = run(writes[w], views[v], paused_call, way);
+          REQUIRE(other.size() == expected.size());
+          for (std::size_t i = 0; i < expected.size(); ++i) {
+            CAPTURE(w, v, paused_call, static_cast<int>(way), i);
+            CAPTURE(expected[i].to_vector<float>(), other[i].to_vector<float>());
+            CHECK(same_bits(other[i], expected[i]));
+          }
+        }
+      }
+}
+
 TEST_CASE("a value without history that a block writes") {
   const auto run = [](bool hybrid) {
     Net net([](F& f, const Tensors& in) -> Tensors {

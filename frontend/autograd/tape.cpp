@@ -248,11 +248,12 @@ void record_write(const Tensor& view, const Tensor& value, std::source_location 
                                                                           TensorAccess::shape(view)),
                                                   0, TensorAccess::shape(view), TensorAccess::dtype(view));
   const TapeLink written = linked ? link_of(value, where) : TapeLink();
-  const Tensor next = replaced(view, part, where);
+  const Tensor next = replaced(view, part, is_recording(), where);
   tape.link = link_of(next, where);
   tape.views.clear();
-  // The view now reads what was written.
-  if (!all && value.defined() && TensorAccess::shape(value) == TensorAccess::shape(view))
+  // The view now reads what was written. After a write outside of Record it is cut out of the array, as other
+  // views are, so that a compiled call need not know how its writes were cut.
+  if (is_recording() && !all && value.defined() && TensorAccess::shape(value) == TensorAccess::shape(view))
     tape.views.push_back({written_key(view), tape.link, written});
 }
 

@@ -203,41 +203,6 @@ Tensor cut_out(const Tensor& t, std::source_location where) {
   return TensorAccess::shape(x) == shape ? x : record_reshape(x, shape, where);
 }
 
-// The array's contents with the elements of `view` replaced by `next`.
-Tensor replaced(const Tensor& view, Tensor next, std::source_location where) {
-  const Array& array = *TensorAccess::array(view);
-  const std::int64_t offset = TensorAccess::offset(view);
-  const Shape& shape = TensorAccess::shape(view);
-  const std::int64_t n = shape.elements();
-  if (offset == 0 && shape == array.shape)
-    return TensorAccess::shape(next) == shape ? next : record_reshape(next, shape, where);
-  if (const auto origin = origin_of(view)) {
-    const Tensor base = base_of(view, *origin);
-    if (const RowRange* rows = std::get_if<RowRange>(&origin->step)) {
-      if (TensorAccess::shape(next) != shape) next = record_reshape(next, shape, where);
-      if (rows->drop_axis)
-        next =
-            shape.empty() ? record_reshape(next, {1}, where) : record_first_axis("expand_dims", next, where);
-      next = record_slice_assign(base, next, *rows, where);
-    } else {
-      next = record_reshape_like(next, base, where);
-    }
-    return replaced(base, next, where);
-  }
-  if (n == array.shape.elements()) return record_reshape(next, array.shape, where);
-  const Tensor base = whole(view);
-  const std::int64_t row = row_elements(array.shape);
-  if (covers_rows(row, offset, n)) {
-    Shape rows = array.shape;
-    rows[0] = n / row;
-    if (TensorAccess::shape(next) != rows) next = record_reshape(next, rows, where);
-    return record_slice_assign(base, next, {offset / row, (offset + n) / row}, where);
-  }
-  if (TensorAccess::shape(next).rank() != 1) next = record_reshape(next, {-1}, where);
-  next = record_slice_assign(record_reshape(base, {-1}, where), next, {offset, offset + n}, where);
-  return record_reshape(next, array.shape, where);
-}
-
 namespace {
 
 /// A value as an array of its own.
@@ -255,6 +220,56 @@ Tensor without_gradient(const Tensor& value, std::source_location where) {
   const Tensor* inputs[] = {&value};
   return record_node({.op = find_op_or_throw("BlockGrad"), .inputs = inputs, .given = {}, .where = where})[0];
 }
+
+/// A tensor that operators may read the shape of, and that no gradient reaches.
+Tensor shape_alone(const Tensor& t, std::source_location where) {
+  const Array& array = *TensorAccess::array(t);
+  if (array.traced()) return without_gradient(t, where);
+  const Shape& shape = TensorAccess::shape(t);
+  return TensorAccess::make(std::make_shared<Array>(Buffer::none(array.device()), shape), 0, shape,
+                            TensorAccess::dtype(t));
+}
+
+}  // namespace
+
+// The array's contents with the elements of `view` replaced by `next`.
+Tensor replaced(const Tensor& view, Tensor next, bool recorded, std::source_location where) {
+  const Array& array = *TensorAccess::array(view);
+  const std::int64_t offset = TensorAccess::offset(view);
+  const Shape& shape = TensorAccess::shape(view);
+  const std::int64_t n = shape.elements();
+  if (offset == 0 && shape == array.shape)
+    return TensorAccess::shape(next) == shape ? next : record_reshape(next, shape, where);
+  if (const auto origin = origin_of(view)) {
+    const Tensor base = base_of(view, *origin);
+    if (const RowRange* rows = std::get_if<RowRange>(&origin->step)) {
+      if (TensorAccess::shape(next) != shape) next = record_reshape(next, shape, where);
+      if (rows->drop_axis)
+        next =
+            shape.empty() ? record_reshape(next, {1}, where) : record_first_axis("expand_dims", next, where);
+      next = record_slice_assign(base, next, *rows, where);
+    } else {
+      // It gives what it reads the shape of the gradient 0, which changes the sign of a zero. A compiled call
+      // knows of a write that is not recorded which elements it replaces, not how their view was derived.
+      next = record_reshape_like(next, recorded ? base : shape_alone(base, where), where);
+    }
+    return replaced(base, next, recorded, where);
+  }
+  if (n == array.shape.elements()) return record_reshape(next, array.shape, where);
+  const Tensor base = whole(view);
+  const std::int64_t row = row_elements(array.shape);
+  if (covers_rows(row, offset, n)) {
+    Shape rows = array.shape;
+    rows[0] = n / row;
+    if (TensorAccess::shape(next) != rows) next = record_reshape(next, rows, where);
+    return record_slice_assign(base, next, {offset / row, (offset + n) / row}, where);
+  }
+  if (TensorAccess::shape(next).rank() != 1) next = record_reshape(next, {-1}, where);
+  next = record_slice_assign(record_reshape(base, {-1}, where), next, {offset, offset + n}, where);
+  return record_reshape(next, array.shape, where);
+}
+
+namespace {
 
 /// The present contents of an array with a gradient attached, which Pause allowed to be written: for
 /// gradients they are the array still, as `old` is.
@@ -291,7 +306,7 @@ void write_traced(const Tensor& view, const Tensor& part, const Tensor& value, s
     // What else is in the array keeps its history.
     std::optional<RecordingScopeIs> scope;
     if (!recorded) scope.emplace(RecordingScope::record);
-    array.value = value_of(replaced(view, contents, where), where);
+    array.value = value_of(replaced(view, contents, recorded, where), where);
   }
   array.views.clear();
   array.written_recorded = array.written_recorded || recorded;
@@ -300,9 +315,9 @@ void write_traced(const Tensor& view, const Tensor& part, const Tensor& value, s
     array.value = overwritten(array, old, TensorAccess::dtype(view), where);
     return;
   }
-  // A read of this view gives the value just written.
+  // A read of this view gives the value just written, as on the tape (record_write).
   const Shape& shape = TensorAccess::shape(view);
-  if (TensorAccess::shape(value) == shape && shape.elements() != array.shape.elements())
+  if (recorded && TensorAccess::shape(value) == shape && shape.elements() != array.shape.elements())
     array.views.push_back({detail::written_key(view), array.value, written});
 }
 

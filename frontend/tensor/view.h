@@ -38,9 +38,9 @@ bool is_derived(const Tensor& t);
 
 /// A view as an array of its own, and the contents of view's array with `next` in the place of the view's
 /// elements (or `next` itself): in a trace as nodes, for concrete arrays as entries of the tape, which
-/// compute nothing.
+/// compute nothing. `recorded`: the write is.
 Tensor cut_out(const Tensor& t, std::source_location where);
-Tensor replaced(const Tensor& view, Tensor next, std::source_location where);
+Tensor replaced(const Tensor& view, Tensor next, bool recorded, std::source_location where);
 
 /// Another view of t's array.
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape);
