@@ -9,6 +9,7 @@
 #include "codegen/cpu/loops/kernel_params.h"
 #include "codegen/cpu/loops/outer_axes.h"
 #include "codegen/cpu/loops/tile.h"
+#include "codegen/cpu/tuning.h"
 
 #include <llvm/ADT/bit.h>
 #include <llvm/Support/MathExtras.h>
@@ -44,6 +45,7 @@ struct Plan {
   Tile tile;  // of one register of accumulators
   Side lhs, rhs;
   bool holds_rhs;
+  bool streams;  // operands are in L3 or memory
   std::size_t batch_axes;
 
   const Side& held() const { return holds_rhs ? rhs : lhs; }
@@ -67,8 +69,8 @@ struct Plan {
                                     std::max(step(lhs), step(rhs)), Tile::chunk);
   }
   std::string key() const {
-    return fmt::format("chunk lanes {}x{} lhs={} rhs={} batch={}", name_of(tile.dtype), tile.lanes,
-                       lhs.key(!holds_rhs), rhs.key(holds_rhs), batch_axes);
+    return fmt::format("chunk lanes {}x{} lhs={} rhs={}{} batch={}", name_of(tile.dtype), tile.lanes,
+                       lhs.key(!holds_rhs), rhs.key(holds_rhs), streams ? " streams" : "", batch_axes);
   }
 };
 
@@ -243,6 +245,19 @@ class Emitter {
       for (auto [i, elements] : llvm::enumerate(all)) body(first + static_cast<int>(i), elements);
     }
   }
+  /// At `count` values of k of each chunk of a group, the first of them at `base`: prefetches as many of the
+  /// next group to L2, in the order of their addresses. The lines of a group are too far apart for the
+  /// machine to foresee them.
+  void prefetch_next_group(Value base, Value k, int k_elements, int count) {
+    if (!plan_.streams || count == 1) return;
+    const int bytes = count * k_elements * static_cast<int>(size_of(tile_.dtype)) * plan_.chunks();
+    // From k of the group's first chunk to k * chunks of the next group's.
+    const Value ahead = e.add(e.index(plan_.chunks() * Tile::chunk), e.mul(k, e.index(plan_.chunks() - 1))),
+                first = e.element(base, e.mul(ahead, e.index(k_elements)), tile_.dtype);
+    for (int byte = 0; byte < bytes; byte += static_cast<int>(tuning::cache_line_bytes))
+      mlir::LLVM::Prefetch::create(e.b, e.loc, e.byte_offset(first, e.index(byte)), /*write=*/0,
+                                   /*locality=*/2, /*data=*/1);
+  }
   /// One register of scalars.
   Value joined(const Values& scalars) {
     Value all = e.number(tile_.dtype, 0, tile_.lanes);
@@ -264,6 +279,7 @@ class Emitter {
           held_, e.add(e.mul(group, e.index(k_elements)), e.mul(e.index(line), held_stride_)), tile_.dtype);
       each_step(side, from, to, lanes, {}, [&](Value k, int count, mlir::ValueRange) -> Values {
         const Value base = e.element(first, e.mul(k, e.index(k_elements)), tile_.dtype);
+        prefetch_next_group(base, k, k_elements, count);
         for (int v = 0; v < registers; ++v)
           each_element(base, v, k_elements, k_elements * count, lanes, [&](int number, Value elements) {
             const Value place = e.add(e.mul(e.sub(k, from), e.index(side.lines)),
@@ -295,6 +311,7 @@ class Emitter {
     const Values after =
         each_step(plan_.other(), from, to, lanes, sums, [&](Value k, int count, mlir::ValueRange before) {
           Values next(before);
+          prefetch_next_group(e.element(first, k, tile_.dtype), k, 1, count);
           for (int v = 0; v < registers; ++v)
             each_element(e.element(first, k, tile_.dtype), v, 1, count, lanes, [&](int i, Value elements) {
               for (int h = 0; h < held_lines; ++h) {
@@ -323,6 +340,7 @@ class Emitter {
           each_step(plan_.other(), from, to, lanes, sums, [&](Value k, int count, mlir::ValueRange before) {
             Values next(before);
             const Value base = e.element(first, e.mul(k, e.index(lines)), tile_.dtype);
+            if (v == 0) prefetch_next_group(base, k, lines, count);
             each_element(base, v, lines, lines * count, lanes, [&](int number, Value elements) {
               for (int h = 0; h < held_lines; ++h) {
                 Value& sum = next[static_cast<std::size_t>(number % lines * held_lines + h)];
@@ -388,7 +406,13 @@ std::optional<Launch> launch_chunk_lanes(ir::FusionOp fusion, mlir::Value root, 
              rhs =
                  side(p.columns, p.unpacked->column_stride, p.unpacked->row_stride, static_cast<int>(p.rhs));
   if (!lhs || !rhs) return std::nullopt;
-  const Plan plan{{dtype, 1, 1, lanes}, *lhs, *rhs, p.columns <= rows, batch.size()};
+  const std::int64_t bytes = (rows + p.columns) * p.k_extent * static_cast<std::int64_t>(size_of(dtype));
+  const Plan plan{{dtype, 1, 1, lanes},
+                  *lhs,
+                  *rhs,
+                  p.columns <= rows,
+                  bytes > choices::private_cache_bytes(*target.machine),
+                  batch.size()};
 
   Launch launch{{name_of_location(fusion.getLoc()), plan.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
   Params::append(launch.params, {{"k_extent", p.k_extent},
