@@ -29,6 +29,7 @@ struct Plan {
   /// Whether the program works on copies: then it reads shared arrays and writes to arrays of its own. A call
   /// that writes to a shared array runs eagerly.
   bool copies;
+  bool pauses = false;  ///< some steps are inside Pause
 };
 
 /// The numbers that fix one thing about a program. `part` tells one thing from another.
@@ -255,7 +256,10 @@ Net network(const Plan& plan, const Skipped& skipped, const Tensor& captured, co
     if (call == 0) out.steps.clear();  // a call may be recorded and then run eagerly
     for (int i = 0; i < steps; ++i) {
       if (skipped.contains(i)) continue;
-      const Step step = run_step(plan.seed, i, F, pool);
+      std::optional<autograd::Pause> pause;
+      if (plan.pauses && Choices(plan.seed, steps + 1 + i).pick(3) == 0) pause.emplace();
+      Step step = run_step(plan.seed, i, F, pool);
+      if (pause) step.text += "  // inside Pause";
       if (call == 0) out.steps.push_back(step);
     }
     // What is not returned need not be computed; what is returned twice is one array.
@@ -454,6 +458,7 @@ Plan recorded_plan_of(unsigned seed) {
   Choices choices(seed, -3);
   if (!is_floating(plan.dtype)) plan.dtype = choices.pick(2) == 0 ? DType::f32 : DType::f64;
   plan.special = false;
+  plan.pauses = Choices(seed, -4).pick(3) == 0;
   plan.copies = plan.copies && choices.pick(4) == 0;
   plan.sharing[0] = choices.of(sharings);
   plan.sharing[1] = choices.pick(2) == 0 ? plan.sharing[0] : choices.of(sharings);

@@ -54,7 +54,8 @@ class Program {
     const unsigned inner = static_cast<unsigned>(random());
     switch (random() % (depth > 0 ? 17 : 10)) {
       case 0:
-        return pool.push_back(f.tanh(x));
+        // Some are saturated: their gradients are zeros of both signs.
+        return pool.push_back(f.tanh(random() % 3 ? x : x * 64.));
       case 1:
         return pool.push_back(f.sigmoid(x) * x);
       case 2:
@@ -74,8 +75,18 @@ class Program {
       }
       case 8: {
         const Tensor y = any(pool, random);
+        const unsigned way = random() % 4;
         const autograd::Pause pause(random() % 2 == 0);
-        if (is_wide) x[slice(row, row + 2)] = y[slice(0, 2)];
+        // Of a view, and of views of it.
+        Tensor part = is_wide ? Tensor(x[slice(row, row + half)]) : x;
+        if (way == 0)
+          part[slice(0, 2)] = y[slice(0, 2)];
+        else if (way == 1)
+          part.reshape({-1})[slice(1)] = y[slice(0, 2)];
+        else if (way == 2)
+          part[slice(1)][slice(0, 1)] = 0.5;
+        else if (is_wide)
+          x[slice(row, row + 2)] = y[slice(0, 2)];
         return;
       }
       case 9: {

@@ -190,7 +190,10 @@ void CallRecording::finish(std::span<const Tensor> outputs, const RandomState& r
     Array& array = *TensorAccess::array(outputs[i]);
     TapeLink link = link_of_output(i);
     if (!link && !array.tape.load(std::memory_order_acquire)) continue;
-    if (variable_of(outputs[i])) continue;  // written inside Pause, it stays the variable
+    if (variable_of(outputs[i])) {  // written inside Pause, it stays the variable
+      tape_of(array).views.clear();
+      continue;
+    }
     if (!TensorAccess::is_whole(outputs[i])) fail_internal("a recorded call wrote into a part of an array");
     ArrayTape& tape = tape_of(array);
     tape.link = std::move(link);
@@ -228,12 +231,15 @@ void check_may_write(const Tensor& t, std::source_location where) {
         line_prefix(where));
 }
 
-void record_write(const Tensor& view, const Tensor& value, std::source_location where) {
+void record_write(const Tensor& view, const Tensor& value, bool has_rest, std::source_location where) {
   Array& array = *TensorAccess::array(view);
   const TapeLink* const old = link_in(array);
   check_may_write(view, where);
-  if (old && old->variable) return;
-  const bool linked = is_recording() && value.defined() && has_link(value);
+  if (old && old->variable) {
+    tape_of(array).views.clear();
+    return;
+  }
+  const bool linked = (is_recording() || has_rest) && value.defined() && has_link(value);
   if (!old && !linked) return;
   const bool all = TensorAccess::shape(view).elements() == array.shape.elements();
   ArrayTape& tape = tape_of(array);

@@ -128,6 +128,12 @@ Mutex& tape_mutex(const Array& array);
 
 /// Whether calls of this thread are recorded: inside autograd::Record.
 inline bool is_recording() { return CallContext::current().recording; }
+/// Whether the tape keeps how views are derived: inside autograd::Record, and inside autograd::Pause, since
+/// what is derived there may be read or written outside. A trace keeps it always.
+inline bool keeps_derivations() {
+  const CallContext& now = CallContext::current();
+  return now.recording || now.scope != RecordingScope::none;
+}
 
 /// The link of an array's contents, and of a view of it: for a view an entry is made that cuts it out of the
 /// array, once for each contents.
@@ -166,8 +172,9 @@ class CallRecording {
 /// Called before the elements of an array are written.
 void before_write(Array& array);
 /// The same for the range `view` of an array, which takes `value` (undefined: a value that no gradient
-/// reaches). Throws inside Record if the array has a gradient of its own.
-void record_write(const Tensor& view, const Tensor& value, std::source_location where);
+/// reaches). `has_rest`: the value has elements of the view that are not written, which keep their history
+/// also outside of Record. Throws inside Record if the array has a gradient of its own.
+void record_write(const Tensor& view, const Tensor& value, bool has_rest, std::source_location where);
 
 /// While it lives, recorded calls of this thread take numbers from `first` on: those of an expanded entry.
 class NumberScope {

@@ -29,7 +29,7 @@ void check_shape(const Shape& shape, const char* what) {
 
 // Before elements are written by other means than an operator: gradients take them for constants.
 void prepare_write(const Tensor& t, std::source_location where) {
-  detail::record_write(t, {}, where);
+  detail::record_write(t, {}, /*has_rest=*/false, where);
   detail::before_write(*TensorAccess::array(t));
 }
 

@@ -185,6 +185,16 @@ Tensor cut_out_of_base(const Tensor& t, const Array::Origin& origin, std::source
 
 bool is_derived(const Tensor& t) { return origin_of(t).has_value(); }
 
+std::vector<Array::Origin> derivation_of(const Tensor& t) {
+  std::vector<Array::Origin> steps;
+  Tensor at = t;
+  while (const auto origin = origin_of(at)) {
+    steps.push_back(*origin);
+    at = base_of(at, *origin);
+  }
+  return steps;
+}
+
 Tensor cut_out(const Tensor& t, std::source_location where) {
   if (const auto origin = origin_of(t)) return cut_out_of_base(t, *origin, where);
   const Array& array = *TensorAccess::array(t);
@@ -247,10 +257,12 @@ Tensor replaced(const Tensor& view, Tensor next, bool recorded, std::source_loca
       if (rows->drop_axis)
         next =
             shape.empty() ? record_reshape(next, {1}, where) : record_first_axis("expand_dims", next, where);
-      next = record_slice_assign(base, next, *rows, where);
+      // What is left of the array keeps its history.
+      const bool rest = recorded || n != array.shape.elements();
+      next = record_slice_assign(rest ? base : shape_alone(base, where), next, *rows, where);
     } else {
-      // It gives what it reads the shape of the gradient 0, which changes the sign of a zero. A compiled call
-      // knows of a write that is not recorded which elements it replaces, not how their view was derived.
+      // It gives what it reads the shape of the gradient 0, which changes the sign of a zero. A write that is
+      // not recorded adds no gradient.
       next = record_reshape_like(next, recorded ? base : shape_alone(base, where), where);
     }
     return replaced(base, next, recorded, where);
@@ -288,6 +300,24 @@ bool same_view(const Tensor& a, const Tensor& b) {
          TensorAccess::shape(a) == TensorAccess::shape(b);
 }
 
+/// The part of an array that a write into `part`, a view within `view`, replaces.
+ArrayPart written_part(const Tensor& view, const Tensor& part) {
+  ArrayPart out{TensorAccess::offset(part), TensorAccess::shape(part), {}};
+  if (same_view(view, part)) {
+    out.steps = derivation_of(view);
+    return out;
+  }
+  // A range of the view's rows.
+  const Shape& of = TensorAccess::shape(view);
+  const std::int64_t row = row_elements(of), begin = (out.offset - TensorAccess::offset(view)) / row;
+  const RowRange rows{begin, begin + out.shape.elements() / row, out.shape.rank() < of.rank()};
+  out.steps = {{out.offset, out.shape, TensorAccess::offset(view), of, rows, TensorAccess::alias(view),
+                detail::ViewScope::call()}};
+  const std::vector<Array::Origin> before = derivation_of(view);
+  out.steps.insert(out.steps.end(), before.begin(), before.end());
+  return out;
+}
+
 void write_traced(const Tensor& view, const Tensor& part, const Tensor& value, std::source_location where) {
   Array& array = *TensorAccess::array(view);
   const bool recorded = records_nodes();
@@ -300,7 +330,9 @@ void write_traced(const Tensor& view, const Tensor& part, const Tensor& value, s
   }
   if (TensorAccess::shape(view).elements() == 0) return;
   Trace* const trace = Trace::current();
-  if (trace) trace->will_write(part);
+  if (trace) trace->will_write(array);
+  if (CallTrace* const call = trace ? trace->call() : nullptr)
+    call->add_written(array, written_part(view, part));
   const ir::Entry old = array.value;
   {
     // What else is in the array keeps its history.
@@ -410,7 +442,7 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const d
   // A recording keeps how a view was derived, of an array that it may capture too, and so does the tape.
   const Trace* const trace = Trace::current();
   const bool kept = trace && trace->shapes_known();
-  if (array.traced() ? array.shape_known : kept || (detail::is_recording() && detail::has_link(t)))
+  if (array.traced() ? array.shape_known : kept || (detail::keeps_derivations() && detail::has_link(t)))
     note_origin(t, offset, shape, step);
   return view_of(t, offset, shape);
 }
@@ -431,7 +463,7 @@ void write_part(const Tensor& view, const Tensor& part, const Tensor& value, std
 
 void write_on_tape(const Tensor& view, const Tensor& value, const Tensor& part, const Tensor& elements,
                    std::source_location where) {
-  detail::record_write(view, value, where);
+  detail::record_write(view, value, !same_view(view, part), where);
   detail::before_write(*TensorAccess::array(view));
   copy_elements(part, elements);
   TensorAccess::array(view)->bump_version();

@@ -36,6 +36,10 @@ Tensor own_behind(const Tensor& t);
 /// it, also where it is the whole array again.
 bool is_derived(const Tensor& t);
 
+/// The steps by which the view was derived in this call of a block, from the last to the first. Empty if the
+/// recording knows none.
+std::vector<detail::Array::Origin> derivation_of(const Tensor& t);
+
 /// A view as an array of its own, and the contents of view's array with `next` in the place of the view's
 /// elements (or `next` itself): in a trace as nodes, for concrete arrays as entries of the tape, which
 /// compute nothing. `recorded`: the write is.

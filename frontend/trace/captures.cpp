@@ -24,9 +24,16 @@ TracedVariable TracedVariable::make(Trace& trace, const std::string& name, const
 
 bool TracedVariable::is_written() const { return TensorAccess::array(traced)->value.node != variable; }
 
+std::ptrdiff_t ArrayPart::ranges() const {
+  return std::count_if(steps.begin(), steps.end(), [](const Array::Origin& o) {
+    return std::holds_alternative<detail::RowRange>(o.step);
+  });
+}
+
 void TracedVariable::add_written(const ArrayPart& part) {
-  if (std::none_of(written.begin(), written.end(), [&](const ArrayPart& w) { return w.covers(part); }))
-    written.push_back(part);
+  // A write into a range of a range adds 0 to the gradient of the elements around it.
+  const auto is_known = [&](const ArrayPart& w) { return w.covers(part) && w.ranges() >= part.ranges(); };
+  if (std::none_of(written.begin(), written.end(), is_known)) written.push_back(part);
 }
 
 void Captured::keep_origins() const {

@@ -11,9 +11,13 @@ namespace kiln {
 struct ArrayPart {
   std::int64_t offset;
   Shape shape;
+  std::vector<detail::Array::Origin> steps =
+      {};  ///< its derivation as a view, from the last step to the first
   bool covers(const ArrayPart& o) const {
     return offset <= o.offset && o.offset + o.shape.elements() <= offset + shape.elements();
   }
+  /// The number of steps that are ranges.
+  std::ptrdiff_t ranges() const;
 };
 
 /// A variable of a trace.

@@ -34,14 +34,6 @@ void Trace::will_write(const detail::Array& array) {
     call()->compute_other_values("it writes into an array that may alias another one, depending on values");
 }
 
-void Trace::will_write(const Tensor& part) {
-  using detail::TensorAccess;
-  const detail::Array& array = *TensorAccess::array(part);
-  will_write(array);
-  if (CallTrace* const whole = call())
-    whole->add_written(array, {TensorAccess::offset(part), TensorAccess::shape(part)});
-}
-
 void Trace::will_update(const detail::Array& array) {
   will_write(array);
   updated_.insert(&array);

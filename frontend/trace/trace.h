@@ -67,8 +67,6 @@ class Trace {
   const PossibleAliases& possible_aliases() const { return possible_aliases_; }
   /// Called when the program writes into an array of this trace, or an operator does.
   void will_write(const detail::Array& array);
-  /// The same of the elements of `part`, a view of the array.
-  void will_write(const Tensor& part);
   /// The same for an auxiliary state that an operator updates.
   void will_update(const detail::Array& array);
   bool has_updated(const detail::Array& array) const { return updated_.contains(&array); }

@@ -417,7 +417,7 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   Tensors in;
   std::uint64_t outer = 0;  // the scopes of the caller
   std::optional<detail::ViewScope> scope;
-  if (context.trace || context.recording) {
+  if (context.trace || detail::keeps_derivations()) {
     outer = detail::ViewScope::call();
     const std::uint64_t number = detail::ViewScope::next();
     in = own_values(inputs, number, line);

@@ -248,9 +248,17 @@ void TracedCall::end_history(std::span<const Tensor> inputs) const {
   for (const InPlace& w : in_place) {
     const Tensor written = argument(inputs, w.argument);
     if (!detail::has_link(written)) continue;
-    for (const ArrayPart& part : w.parts)
-      record_write(view_of(written, TensorAccess::offset(written) + part.offset, part.shape), {},
-                   CallSite::caller());
+    for (const ArrayPart& part : w.parts) {
+      // The part as the program derived it, in a call of its own.
+      const ViewScope scope(ViewScope::next());
+      const auto view = [&](std::int64_t offset, const Shape& shape) {
+        return view_of(written, TensorAccess::offset(written) + offset, shape);
+      };
+      for (auto step = part.steps.rbegin(); step != part.steps.rend(); ++step)
+        view_of(view(step->base_offset, step->base_shape), TensorAccess::offset(written) + step->offset,
+                step->shape, step->step);
+      record_write(view(part.offset, part.shape), {}, /*has_rest=*/false, CallSite::caller());
+    }
   }
 }
 
