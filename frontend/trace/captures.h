@@ -11,8 +11,8 @@ namespace kiln {
 struct ArrayPart {
   std::int64_t offset;
   Shape shape;
-  std::vector<detail::Array::Origin> steps =
-      {};  ///< its derivation as a view, from the last step to the first
+  /// Its derivation as a view, from the last step to the first.
+  std::vector<detail::Array::Origin> steps = {};
   bool covers(const ArrayPart& o) const {
     return offset <= o.offset && o.offset + o.shape.elements() <= offset + shape.elements();
   }
