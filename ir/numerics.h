@@ -20,7 +20,8 @@ namespace kiln::ir {
 /// * 9: the order of a dot depends on k alone, that of a reduction on the rank and the reduced extents, whose
 ///   chains of 32 are combined pairwise; normalizations scale differences from the mean, whose sums are of
 ///   differences from an element; erf of f32 reaches 1; activations of half precision round once; gradients
-///   pass casts to integers.
+///   pass casts to integers; the gradient of relu is NaN where its result is; clip, sigmoid, smooth_l1,
+///   gamma, degrees and radians of integers, and sums of other types than their operand's, are MXNet's.
 inline constexpr int numerics_version = 9;
 
 }  // namespace kiln::ir

@@ -22,7 +22,8 @@ Values head_times(Primitives& p, const GradientArgs& args) {
 }
 
 /// The head where y = relu(x) is above 0, whatever it is elsewhere; NaN where y is; else 0, at x = 0 too. The
-/// result, unlike x, is in memory for whatever reads it next; where it is not, two masks are saved, a byte each.
+/// result, unlike x, is in memory for whatever reads it next; where it is not, two masks are saved, a byte
+/// each.
 Value through_relu(Primitives& p, Value head, Value y);
 Values relu_gradient(Primitives& p, const GradientArgs& args);
 /// y (1 - y), the slope of y = sigmoid(x).
