@@ -39,9 +39,9 @@ bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, 
   // Alone, channels last would need two transposes, of which taking lines apart costs as much as one. Lines
   // share loads, which a tile of one vector of channels does not. But each block of channels reads the inputs
   // again, which two vectors of each line bring to L1.
-  constexpr std::int64_t most_vectors = 4;
+  constexpr std::int64_t most_channels = 64;
   const std::int64_t most_percent = stride == 1 || channels <= lanes ? 120 : 105;
-  return alone && channels <= most_vectors * lanes && 100 * along_lines <= most_percent * along_channels &&
+  return alone && channels <= most_channels && 100 * along_lines <= most_percent * along_channels &&
          input_lines * stride * 2 * lanes * (bits / 8) <= choices::lines_bytes(machine_);
 }
 
