@@ -144,6 +144,8 @@ Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call);
 bool has_own_value(const Tensor& t);
 /// Whether the tensor's array has a link: whether a gradient can pass from it.
 bool has_link(const Tensor& t);
+/// Whether the tape keeps how a view of `t` is derived.
+inline bool keeps_derivations(const Tensor& t) { return keeps_derivations() && has_link(t); }
 
 /// The recording of one call of `code`, made before the call runs, since the call may write into its inputs:
 /// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are

@@ -442,7 +442,7 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const d
   // A recording keeps how a view was derived, of an array that it may capture too, and so does the tape.
   const Trace* const trace = Trace::current();
   const bool kept = trace && trace->shapes_known();
-  if (array.traced() ? array.shape_known : kept || (detail::keeps_derivations() && detail::has_link(t)))
+  if (array.traced() ? array.shape_known : kept || detail::keeps_derivations(t))
     note_origin(t, offset, shape, step);
   return view_of(t, offset, shape);
 }
