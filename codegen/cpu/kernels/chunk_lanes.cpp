@@ -254,9 +254,7 @@ class Emitter {
     // From k of the group's first chunk to k * chunks of the next group's.
     const Value ahead = e.add(e.index(plan_.chunks() * Tile::chunk), e.mul(k, e.index(plan_.chunks() - 1))),
                 first = e.element(base, e.mul(ahead, e.index(k_elements)), tile_.dtype);
-    for (int byte = 0; byte < bytes; byte += static_cast<int>(tuning::cache_line_bytes))
-      mlir::LLVM::Prefetch::create(e.b, e.loc, e.byte_offset(first, e.index(byte)), /*write=*/0,
-                                   /*locality=*/2, /*data=*/1);
+    e.prefetch(first, bytes, KernelBuilder::Cache::l2);
   }
   /// One register of scalars.
   Value joined(const Values& scalars) {

@@ -248,6 +248,20 @@ bool is_light(const ScalarExpr& expr) {
   return expr.operations() - expr.constants() <= 4 && expr.registers_at_once() == 1;
 }
 
+std::optional<Reduction::Column> Reduction::column_of(std::size_t access) const {
+  const StridedAccess& one = nest.accesses()[access];
+  const bool stays = access >= steps.size() || steps[access] == 0;
+  if (!short_rows || !stays || one.operand < 0 || access >= first_output) return std::nullopt;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const StridedAccess& row = nest.accesses()[i];
+    const std::int64_t number = one.offset - row.offset;
+    if (has_columns(i) && row.operand == one.operand && row.dtype == one.dtype &&
+        row.strides == one.strides && number >= 0 && number < extent)
+      return Column{i, number};
+  }
+  return std::nullopt;
+}
+
 std::string Reduction::key() const {
   std::string key = "reduce";
   for (const ir::ReduceKind kind : kinds) key += " " + ir::stringifyReduceKind(kind).str();
@@ -264,6 +278,9 @@ std::string Reduction::key() const {
     key += register_tree || loads_between(i) ? fmt::format(",{}{}", s, adjoins(i) ? "+" : "")
            : along_reduced || is_index(i)    ? std::to_string(stride_class(s))
                                              : "2";
+  for (std::size_t access = 0; access < first_output; ++access)
+    if (const auto column = column_of(access))
+      key += fmt::format(" {}={}[{}]", access, column->leaf, column->number);
   return key + " " + nest.key() + " before" + before.key() + " after" + after.key();
 }
 

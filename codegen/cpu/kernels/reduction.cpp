@@ -377,7 +377,11 @@ void emit_reduction(KernelBuilder& e, const Reduction& red, const KernelArgs& ar
   } else if (red.along_reduced) {
     point_by_point(ChainsAlongReduced(e, red, args.params));
   } else if (red.register_tree) {
-    point_by_point(RegisterTree(e, red, args.params));
+    RegisterTree tree(e, red, args.params);
+    red.nest.emit(e, args, [&](LoopPoint& at) {
+      const Values results = tree.reduce(at);
+      emit_epilogue(e, red, at, results, [&](std::size_t access) { return tree.column_of(access); });
+    });
   } else {
     AlongKept reduction(e, red, args.params);
     red.nest.emit_rows(e, args, [&](const LoopNest::Row& row) { reduction.reduce(row, epilogue); });

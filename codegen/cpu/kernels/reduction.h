@@ -4,6 +4,8 @@
 #include "codegen/cpu/loops/scalar_expr.h"
 #include "ir/dialect.h"
 
+#include <optional>
+
 namespace kiln::codegen {
 
 inline constexpr std::int64_t block_length = 1024;  ///< interleaved64: elements of a block
@@ -57,6 +59,18 @@ struct Reduction {
   bool adjoins(std::size_t i) const {
     return short_rows && steps[i] == 1 && nest.accesses()[i].strides.back() == extent;
   }
+  /// Whether leaf i has a short row for each lane: its elements become columns by transposing.
+  bool has_columns(std::size_t i) const {
+    return short_rows && steps[i] == 1 && stride_class(nest.accesses()[i].strides.back()) == 2;
+  }
+  /// A column of a leaf that has_columns().
+  struct Column {
+    std::size_t leaf;
+    std::int64_t number;
+  };
+  /// The column that an access reads which stays at one element of the same rows, such as the origin that a
+  /// mean is computed from. Its number is built in.
+  std::optional<Column> column_of(std::size_t access) const;
   /// pairwise32: how often the number of results of chains can be halved.
   int halvings() const { return levels * block_bits - chain_bits; }
   /// Whether leaf i is an iota: 1 or 0 apart along the reduced axis, which is built in.

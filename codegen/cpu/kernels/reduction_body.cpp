@@ -195,7 +195,7 @@ void RegisterTree::load_rows(LoopPoint& at) {
   // Columns of shorter rows are selected from registers of whole rows; AVX-512 selects from two at once.
   const std::int64_t most_between = e_.target.isa == Isa::avx512 ? 4 : 3;
   for (auto [i, leaf] : llvm::enumerate(red_.before.leaves())) {
-    if (red_.steps[i] != 1 || at.inner_stride_class(i) != 2) continue;
+    if (!red_.has_columns(i)) continue;
     if (red_.adjoins(i) && red_.extent <= most_between) {
       for (std::int64_t column = 0; column < red_.extent; ++column)
         columns_[i].push_back(e_.load_every(e_.element(at.address(i), e_.index(column), leaf.dtype),
@@ -223,7 +223,9 @@ Values RegisterTree::partial(LoopPoint& at, int j, int step) {
   if (step == partials) {
     const Position position{e_.index(j), at.lanes(), at.mask()};
     const Values x = red_.before.emit(e_, at.lanes(), [&](std::size_t i) {
-      return columns_[i].empty() ? leaf(at, i, position) : columns_[i][static_cast<std::size_t>(j)];
+      if (!columns_[i].empty()) return columns_[i][static_cast<std::size_t>(j)];
+      const mlir::Value same_for_row = column_of(i);
+      return same_for_row ? same_for_row : leaf(at, i, position);
     });
     return accumulate(identities(at.lanes()), x);
   }
@@ -231,11 +233,19 @@ Values RegisterTree::partial(LoopPoint& at, int j, int step) {
   return j + step < red_.extent ? combine(own, partial(at, j + step, 2 * step)) : own;
 }
 
-void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::ValueRange results) {
+mlir::Value RegisterTree::column_of(std::size_t access) const {
+  const auto column = red_.column_of(access);
+  return column ? columns_[column->leaf][static_cast<std::size_t>(column->number)] : mlir::Value();
+}
+
+void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::ValueRange results,
+                   llvm::function_ref<mlir::Value(std::size_t access)> loaded) {
   auto values = red.after.emit(e, at.lanes(), [&](std::size_t i) {
     const Leaf& leaf = red.after.leaves()[i];
-    return leaf.kind == Leaf::Kind::root ? results[static_cast<std::size_t>(leaf.root)]
-                                         : at.load(red.after_access[i]);
+    if (leaf.kind == Leaf::Kind::root) return results[static_cast<std::size_t>(leaf.root)];
+    const std::size_t access = red.after_access[i];
+    const mlir::Value before = loaded ? loaded(access) : mlir::Value();
+    return before ? before : at.load(access);
   });
   for (std::size_t i = 0; i < values.size(); ++i) at.store(red.first_output + i, values[i]);
 }

@@ -80,6 +80,8 @@ class RegisterTree : ReductionEmitter {
     if (red_.short_rows) load_rows(at);
     return partial(at, 0, 1);
   }
+  /// Of the point that was reduced last: what Reduction::column_of() names, in each lane; or null.
+  mlir::Value column_of(std::size_t access) const;
 
  private:
   /// Loads the leaves whose elements are next to each other, a row in a register, and transposes them.
@@ -90,7 +92,9 @@ class RegisterTree : ReductionEmitter {
   llvm::SmallVector<Values> columns_;  // of such a leaf: element j of each row
 };
 
-/// Stores the fusion's outputs at a point, whose reductions gave `results`.
-void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::ValueRange results);
+/// Stores the fusion's outputs at a point, whose reductions gave `results`. `loaded`: what an access reads,
+/// if it is in registers already, else null.
+void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::ValueRange results,
+                   llvm::function_ref<mlir::Value(std::size_t access)> loaded = {});
 
 }  // namespace kiln::codegen

@@ -138,13 +138,15 @@ class KernelBuilder {
   /// stride * lane number, the indices of a gather or scatter.
   Value lane_offsets(Value stride, int lanes);
 
-  /// Software prefetch into L1; the address need not be valid.
-  void prefetch(Value address) {
-    mlir::LLVM::Prefetch::create(b, loc, address, /*write=*/0, /*locality=*/3, /*data=*/1);
+  /// The cache that a software prefetch reads into, as llvm.prefetch's locality.
+  enum class Cache { l2 = 2, l1 = 3 };
+  /// Software prefetch; the address need not be valid.
+  void prefetch(Value address, Cache into = Cache::l1) {
+    mlir::LLVM::Prefetch::create(b, loc, address, /*write=*/0, static_cast<unsigned>(into), /*data=*/1);
   }
-  void prefetch(Value address, std::int64_t bytes) {
+  void prefetch(Value address, std::int64_t bytes, Cache into = Cache::l1) {
     for (std::int64_t line = 0; line < bytes; line += tuning::cache_line_bytes)
-      prefetch(byte_offset(address, index(line)));
+      prefetch(byte_offset(address, index(line)), into);
   }
   /// Prefetches for a later load: the same bytes in the operand's next row block if it has one, else
   /// `address + distance`. A distance of 0 does nothing.
