@@ -2,6 +2,7 @@
 
 #include "ir/dialect.h"
 #include "passes/layout.h"
+#include "passes/permute_axes.h"
 #include "passes/sweep.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -78,25 +79,7 @@ class SinkTransposes final
     mlir::OpBuilder builder(op);
     mlir::IRMapping map;
     for (mlir::Value v : op->getOperands()) map.map(v, in_order(builder, v, order, back));
-    mlir::Operation* clone = builder.clone(*op, map);
-    mlir::Value old = op->getResult(0), result = clone->getResult(0);
-    result.setType(type_in(old, back));
-    if (auto pad = llvm::dyn_cast<ir::PadOp>(clone)) {
-      pad.setLow(applyPermutation(pad.getLow(), back));
-      pad.setHigh(applyPermutation(pad.getHigh(), back));
-    } else if (auto extend = llvm::dyn_cast<ir::ExtendOp>(clone)) {
-      extend.setLow(applyPermutation(extend.getLow(), back));
-      extend.setHigh(applyPermutation(extend.getHigh(), back));
-    } else if (auto slice = llvm::dyn_cast<ir::SliceOp>(clone)) {
-      slice.setStart(applyPermutation(slice.getStart(), back));
-      slice.setLimit(applyPermutation(slice.getLimit(), back));
-      slice.setStep(applyPermutation(slice.getStep(), back));
-    } else if (auto insert = llvm::dyn_cast<ir::InsertOp>(clone)) {
-      insert.setStart(applyPermutation(insert.getStart(), back));
-      insert.setStep(applyPermutation(insert.getStep(), back));
-    } else if (auto concat = llvm::dyn_cast<ir::ConcatenateOp>(clone)) {
-      concat.setAxis(static_cast<std::uint64_t>(order[static_cast<std::size_t>(concat.getAxis())]));
-    }
+    mlir::Value old = op->getResult(0), result = clone_with_axes(builder, op, map, back)->getResult(0);
     auto restored = ir::TransposeOp::create(builder, op->getLoc(), old.getType(), result, order);
     old.replaceAllUsesWith(restored.getResult());
     op->erase();

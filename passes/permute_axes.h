@@ -1,0 +1,15 @@
+#pragma once
+#include <llvm/ADT/ArrayRef.h>
+#include <mlir/IR/Builders.h>
+#include <mlir/IR/IRMapping.h>
+
+#include <cstdint>
+
+namespace kiln::passes {
+
+/// A clone of a pointwise operation, pad, extend, slice, insertion or concatenation whose axis i is axis
+/// order[i] of `op`. `map` has its operands, in that order of axes.
+mlir::Operation* clone_with_axes(mlir::OpBuilder& builder, mlir::Operation* op, mlir::IRMapping& map,
+                                 llvm::ArrayRef<std::int64_t> order);
+
+}  // namespace kiln::passes
