@@ -220,8 +220,10 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
                               ? tile_of(before, steps, accesses.all, kept.extents, extent, *target.machine)
                               : ResultTile();
   const std::int64_t bytes = ir::bytes_of(root.getX());
+  // Hardware prefetchers keep up with one stream from memory.
   const std::int64_t prefetch_bytes = along_reduced && interleaved64 && tile.points() == 1 &&
-                                              choices::prefetches_stream(*target.machine, bytes)
+                                              choices::prefetches_stream(*target.machine, bytes) &&
+                                              !choices::comes_from_memory(*target.machine, bytes)
                                           ? choices::stream_prefetch_bytes(*target.machine, bytes)
                                           : 0;
   return {.kinds = std::move(kinds),
