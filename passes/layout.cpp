@@ -173,7 +173,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   /// its lines is read for all taps. With strides taps share few points (0.85 of the speed).
   bool copies_channels_last(ir::ConvolutionOp op) const {
     const mlir::RankedTensorType type = ir::ranked(op.getX());
-    return type.getDimSize(1) >= target_.vector_length(type.getElementTypeBitWidth()) &&
+    const std::int64_t lanes = target_.vector_length(type.getElementTypeBitWidth());
+    return lanes > 1 && type.getDimSize(1) >= lanes &&
            llvm::all_of(op.getStride(), [](std::int64_t stride) { return stride == 1; });
   }
   /// Whether `x` is a part of an argument that is padded.

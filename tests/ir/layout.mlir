@@ -195,6 +195,39 @@ func.func @direct(%x: tensor<1x15x10x10xf32>, %w: tensor<24x15x3x3xf32>, %h: ten
   return %0, %1, %2, %3 : tensor<1x24x8x8xf32>, tensor<1x24x8x8xf16>, tensor<1x16x8x8xf32>, tensor<1x16x15x16xf32>
 }
 
+// The copy that pads an argument has the channels last, if they fill a vector and taps share points.
+// CHECK-LABEL: func.func @padded
+// WIDE-NEXT: %[[FIRST:.*]] = kiln.pad %arg0
+// WIDE-NEXT: %[[X:.*]] = kiln.transpose %arg0 [0, 2, 3, 1]
+// WIDE-NEXT: %[[P:.*]] = kiln.pad %[[X]] {{.*}} [0, 1, 0, 0] [0, 1, 1, 0] : tensor<1x9x9x16xf32> -> tensor<1x11x10x16xf32>
+// WIDE-NEXT: %[[S:.*]] = kiln.slice %[[P]] [0, 1, 0, 0] to [1, 11, 10, 16] by [1, 1, 1, 1]
+// WIDE-NEXT: kiln.pack
+// WIDE-NEXT: kiln.packed_convolution %[[S]]
+// WIDE: %[[STRIDED:.*]] = kiln.transpose %[[FIRST]] [0, 2, 3, 1]
+// WIDE: kiln.packed_convolution %[[STRIDED]]
+// WIDE: %[[FEW:.*]] = kiln.pad %arg1
+// WIDE-NEXT: kiln.transpose %[[FEW]] [0, 2, 3, 1]
+// SCALAR-NOT: kiln.transpose %arg0
+func.func @padded(%x: tensor<1x16x9x9xf32>, %y: tensor<1x5x9x9xf32>, %w: tensor<24x16x3x2xf32>, %v: tensor<24x5x3x2xf32>) -> (tensor<1x24x8x9xf32>, tensor<1x24x5x9xf32>, tensor<1x24x9x9xf32>) {
+  %p = kiln.pad %x 0.000000e+00 : f32 [0, 0, 1, 0] [0, 0, 1, 1] : tensor<1x16x9x9xf32> -> tensor<1x16x11x10xf32>
+  %s = kiln.slice %p [0, 0, 1, 0] to [1, 16, 11, 10] by [1, 1, 1, 1] : tensor<1x16x11x10xf32> -> tensor<1x16x10x10xf32>
+  %0 = kiln.convolution %s, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x16x10x10xf32>, tensor<24x16x3x2xf32> -> tensor<1x24x8x9xf32>
+  %1 = kiln.convolution %p, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<1x16x11x10xf32>, tensor<24x16x3x2xf32> -> tensor<1x24x5x9xf32>
+  %q = kiln.pad %y 0.000000e+00 : f32 [0, 0, 1, 0] [0, 0, 1, 1] : tensor<1x5x9x9xf32> -> tensor<1x5x11x10xf32>
+  %2 = kiln.convolution %q, %v {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x5x11x10xf32>, tensor<24x5x3x2xf32> -> tensor<1x24x9x9xf32>
+  return %0, %1, %2 : tensor<1x24x8x9xf32>, tensor<1x24x5x9xf32>, tensor<1x24x9x9xf32>
+}
+
+// Up to 64 filters of what comes as it is, and what they give is returned: along the lines, on registers of any length.
+// CHECK-LABEL: func.func @many_filters
+// WIDE: kiln.packed_convolution %arg0, %{{.*}} {channels_first
+// AVX2: kiln.packed_convolution %arg0, %{{.*}} {channels_first
+// SCALAR-NOT: channels_first
+func.func @many_filters(%x: tensor<1x3x68x68xf32>, %w: tensor<51x3x3x3xf32>) -> tensor<1x51x64x64xf32> {
+  %0 = kiln.convolution %x, %w {dilate = array<i64: 2, 2>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<1x3x68x68xf32>, tensor<51x3x3x3xf32> -> tensor<1x51x64x64xf32>
+  return %0 : tensor<1x51x64x64xf32>
+}
+
 // Tensor cores read B as it lies.
 // CHECK-LABEL: func.func @tensor_cores
 // CHECK-NEXT: kiln.dot %arg0, %arg1 by tensor_cores {transpose_rhs}
