@@ -135,7 +135,10 @@ TapeLink link_of(const Tensor& t, std::source_location where) {
   }
   if (TensorAccess::is_whole(t) && !is_derived(t)) return *whole;
   const TapeLink of = *whole;
-  TapeLink link = *link_in(*TensorAccess::array(cut_out(t, where)));
+  const Tensor cut = cut_out(t, where);
+  // A view of a value of its own that has no history is a constant.
+  const TapeLink* const of_cut = link_in(*TensorAccess::array(cut));
+  const TapeLink link = of_cut ? *of_cut : TapeLink();
   add_view(array, {ViewKey(t), of, link});
   return link;
 }
@@ -223,8 +226,8 @@ void restore_history(Array& array, const History& history) {
   tape->views = history.views;
 }
 
-void check_may_write(const Tensor& t, std::source_location where) {
-  if (is_recording() && variable_of(t))
+void check_may_write(const Tensor& t, std::source_location where, bool recorded) {
+  if (recorded && variable_of(t))
     fail(
         "{}an array with a gradient attached is written while calls are recorded: write it outside of "
         "autograd::Record, or inside autograd::Pause",

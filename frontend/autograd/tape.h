@@ -128,11 +128,12 @@ Mutex& tape_mutex(const Array& array);
 
 /// Whether calls of this thread are recorded: inside autograd::Record.
 inline bool is_recording() { return CallContext::current().recording; }
-/// Whether the tape keeps how views are derived: inside autograd::Record, and inside autograd::Pause, since
-/// what is derived there may be read or written outside. A trace keeps it always.
+/// Whether the tape keeps how views are derived: inside autograd::Record, and inside autograd::Pause and
+/// calls of blocks, since what is derived there may be read or written where calls are recorded. A trace
+/// keeps it always.
 inline bool keeps_derivations() {
   const CallContext& now = CallContext::current();
-  return now.recording || now.scope != RecordingScope::none;
+  return now.recording || now.scope != RecordingScope::none || ViewScope::is_open();
 }
 
 /// The link of an array's contents, and of a view of it: for a view an entry is made that cuts it out of the
@@ -144,8 +145,6 @@ Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call);
 bool has_own_value(const Tensor& t);
 /// Whether the tensor's array has a link: whether a gradient can pass from it.
 bool has_link(const Tensor& t);
-/// Whether the tape keeps how a view of `t` is derived.
-inline bool keeps_derivations(const Tensor& t) { return keeps_derivations() && has_link(t); }
 
 /// The recording of one call of `code`, made before the call runs, since the call may write into its inputs:
 /// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are
@@ -198,8 +197,8 @@ struct History {
 History history_of(Array& array);
 void restore_history(Array& array, const History& history);
 
-/// Throws inside Record if the array has a gradient of its own.
-void check_may_write(const Tensor& t, std::source_location where);
+/// Throws if the array has a gradient of its own and its write is `recorded`.
+void check_may_write(const Tensor& t, std::source_location where, bool recorded = is_recording());
 
 /// Makes the array a variable, without history.
 void attach_gradient(const Tensor& t, GradReq req);

@@ -384,6 +384,13 @@ Tensor own_value(const Tensor& t, const ir::Entry& value, std::uint64_t call) {
   return own;
 }
 
+/// value_of(), cut out with its history where no calls are recorded too, as on the tape.
+ir::Entry recorded_value_of(const Tensor& t, std::source_location where) {
+  std::optional<RecordingScopeIs> scope;
+  if (!records_nodes()) scope.emplace(RecordingScope::record);
+  return value_of(t, where);
+}
+
 Tensor own_behind(const Tensor& t) {
   if (TensorAccess::alias(t) == 0) return {};
   const Array& array = *TensorAccess::array(t);
@@ -406,9 +413,9 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
     const Array& array = *TensorAccess::array(t);
     if (TensorAccess::is_array(t) || !array.shape_known)
       own.push_back(t);
-    else if (array.traced() && records_nodes())
-      own.push_back(own_value(t, value_of(t, where), call));
-    else if (!array.traced() && detail::is_recording())
+    else if (array.traced())
+      own.push_back(own_value(t, recorded_value_of(t, where), call));
+    else if (detail::is_recording() || detail::has_link(t))
       own.push_back(detail::own_value(t, detail::link_of(t, where), call));
     else
       own.push_back(t);
@@ -426,8 +433,8 @@ Tensor returned_value(const Tensor& t, std::span<const Tensor> arguments, std::u
   TensorAccess::set_alias(out, 0);
   if (argument) return out;
   if (!own_behind(t).defined()) return out;
-  if (TensorAccess::array(t)->traced()) return own_value(out, value_of(t, where), call);
-  if (Trace::current() || !detail::is_recording()) return out;
+  if (TensorAccess::array(t)->traced()) return own_value(out, recorded_value_of(t, where), call);
+  if (Trace::current()) return out;
   return detail::own_value(out, detail::link_of(t, where), call);
 }
 
@@ -442,7 +449,7 @@ Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape, const d
   // A recording keeps how a view was derived, of an array that it may capture too, and so does the tape.
   const Trace* const trace = Trace::current();
   const bool kept = trace && trace->shapes_known();
-  if (array.traced() ? array.shape_known : kept || detail::keeps_derivations(t))
+  if (array.traced() ? array.shape_known : kept || detail::keeps_derivations())
     note_origin(t, offset, shape, step);
   return view_of(t, offset, shape);
 }

@@ -1,8 +1,10 @@
 #include "frontend/tensor/view_scope.h"
 
 #include "frontend/tensor/array.h"
+#include "runtime/fork_gate.h"
 
-#include <atomic>
+#include <mutex>
+#include <unordered_set>
 #include <utility>
 
 namespace kiln::detail {
@@ -11,12 +13,32 @@ namespace {
 // A number has its thread's in the upper bits, so that threads cannot meet each other's values.
 constexpr int thread_bits = 40;
 
+/// The threads that have numbers.
+struct Threads {
+  Mutex mutex;
+  std::uint64_t last = 0;
+  std::unordered_set<std::uint64_t> running;
+};
+Threads& threads() {
+  static Threads& all = *new Threads;  // threads may end after static objects
+  return all;
+}
+
 struct Numbers {
-  static std::uint64_t next_thread() {
-    static std::atomic<std::uint64_t> next{1};
-    return next.fetch_add(1, std::memory_order_relaxed);
+  Numbers() = default;
+  ~Numbers() {
+    Threads& all = threads();
+    const std::lock_guard lock(all.mutex);
+    all.running.erase(of_thread >> thread_bits);
   }
-  const std::uint64_t of_thread = next_thread() << thread_bits;
+  Numbers(const Numbers&) = delete;
+  static std::uint64_t begin_thread() {
+    Threads& all = threads();
+    const std::lock_guard lock(all.mutex);
+    return *all.running.insert(++all.last).first;
+  }
+
+  const std::uint64_t of_thread = begin_thread() << thread_bits;
   std::uint64_t last = of_thread;
   std::uint32_t last_alias = 0;
   const ViewScope* innermost = nullptr;
@@ -34,11 +56,17 @@ std::uint64_t ViewScope::next() { return ++numbers.last; }
 std::uint64_t ViewScope::current() {
   return numbers.innermost ? numbers.innermost->number_ : numbers.of_thread;
 }
+bool ViewScope::is_open() { return numbers.innermost != nullptr; }
 std::uint64_t ViewScope::call() { return numbers.innermost ? numbers.innermost->call_ : numbers.of_thread; }
 
 bool ViewScope::has_ended(std::uint64_t number) {
   const Numbers& n = numbers;
-  if (number >> thread_bits != n.of_thread >> thread_bits || number == n.of_thread) return false;
+  if (number >> thread_bits != n.of_thread >> thread_bits) {
+    Threads& all = threads();
+    const std::lock_guard lock(all.mutex);
+    return !all.running.contains(number >> thread_bits);
+  }
+  if (number == n.of_thread) return false;
   // A call's number is taken before its scope opens.
   if (number == n.last) return false;
   for (const ViewScope* s = n.innermost; s; s = s->outer_)

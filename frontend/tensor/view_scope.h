@@ -23,7 +23,8 @@ class ViewScope {
   static std::uint64_t next();
   static std::uint64_t current();  ///< the number of the innermost scope
   static std::uint64_t call();     ///< the number of the innermost scope of a call
-  /// Whether nothing on this thread can be in the scope any more.
+  static bool is_open();           ///< whether this thread is in a scope
+  /// Whether nothing can be in the scope any more: as this thread knows of its own, or another's has ended.
   static bool has_ended(std::uint64_t number);
 
  private:

@@ -60,10 +60,11 @@ void CallTrace::compute_other_values(std::string_view reason) {
   other_values_ = true;
 }
 
-bool CallTrace::records_nodes() const {
+bool CallTrace::records_nodes() {
   switch (CallContext::current().scope) {
     case RecordingScope::none:
-      return recording_ || !asked_recording_;
+      presumed_ = presumed_ || !asked_recording_;
+      return records_as_call();
     case RecordingScope::pause:
       return false;
     default:
@@ -73,8 +74,9 @@ bool CallTrace::records_nodes() const {
 
 void CallTrace::set_modes(const ir::NodePtr& ptr) {
   ir::Node& node = *ptr;
-  node.recorded = records_nodes();
-  if (CallContext::current().scope == RecordingScope::none) as_call_.push_back(ptr);
+  const bool as_call = CallContext::current().scope == RecordingScope::none;
+  node.recorded = as_call ? records_as_call() : records_nodes();
+  if (as_call) as_call_.push_back(ptr);
   if (const Device here = DeviceScope::current(); node.inputs.empty() && !(here == device_))
     fail(
         "a DeviceScope of {} while a network is recorded, whose calls run on {}: one call runs on one device",

@@ -27,9 +27,10 @@ class TraceAbandoned final : public Error {
 /// start at 0.
 class CallTrace final : public Trace {
  public:
-  /// `recording`: whether the traced call is recorded for gradients.
-  explicit CallTrace(bool recording = CallContext::current().recording)
-      : Trace(/*shapes_known=*/true), recording_(recording) {}
+  /// `recording`: whether the traced call is recorded for gradients. `asks`: that nodes depend on it is
+  /// known.
+  explicit CallTrace(bool recording = CallContext::current().recording, bool asks = false)
+      : Trace(/*shapes_known=*/true), recording_(recording), asked_recording_(asks) {}
 
   /// An input of the call. Its array may be written; see finish(). `given`: the caller's array; undefined: a
   /// value without history.
@@ -67,8 +68,8 @@ class CallTrace final : public Trace {
 
   /// The training mode of the call.
   bool train() const { return train_; }
-  /// Whether nodes are recorded here, if the call is.
-  bool records_nodes() const;
+  /// Whether nodes are recorded here. Until the program asks, the trace is one of calls that are.
+  bool records_nodes();
   /// Sets the modes of a node, also of a body, whose scope differs from that of the call.
   void set_modes(const ir::NodePtr& ptr);
 
@@ -84,6 +85,9 @@ class CallTrace final : public Trace {
 
   /// Whether nodes depend on the recording mode of the call, and on the histories of its arguments.
   bool asked_recording() const { return asked_recording_; }
+  /// Whether something else than the nodes' modes was decided as in a recorded call before the program asked,
+  /// and the call is not: it is traced once more, by a trace that asks.
+  bool presumed_recording() const { return presumed_ && asked_recording_ && !recording_; }
   bool asked_histories() const { return asked_histories_; }
   bool has_record() const { return has_record_; }
   struct Read {
@@ -113,6 +117,7 @@ class CallTrace final : public Trace {
   void check_escapes(std::span<const Tensor> results);
   /// From now on nodes are recorded as the call is.
   void ask_recording();
+  bool records_as_call() const { return recording_ || !asked_recording_; }
   /// The caller's array; undefined: none is known.
   Tensor given(const detail::Array& traced) const;
 
@@ -128,7 +133,7 @@ class CallTrace final : public Trace {
   std::vector<ir::NodePtr> nodes_;
   std::vector<ir::NodePtr> as_call_;  // those that are recorded as the call is, of bodies too
   std::vector<Read> reads_;
-  bool asked_recording_ = false, asked_histories_ = false, has_record_ = false;
+  bool asked_recording_, presumed_ = false, asked_histories_ = false, has_record_ = false;
   std::string eager_because_;
   bool other_values_ = false;
   bool entered_ = false;  ///< whether the traced block has been called

@@ -41,7 +41,7 @@ void Trace::will_update(const detail::Array& array) {
 
 bool records_nodes() {
   Trace* const trace = current_trace();
-  const CallTrace* const call = trace ? trace->call() : nullptr;
+  CallTrace* const call = trace ? trace->call() : nullptr;
   return call ? call->records_nodes() : CallContext::current().scope != RecordingScope::pause;
 }
 

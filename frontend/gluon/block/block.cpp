@@ -414,17 +414,9 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   if (!context.trace && !inputs.empty())
     if (const Device of_inputs = detail::TensorAccess::device(inputs[0]); !(of_inputs == context.device))
       device.emplace(of_inputs);
-  Tensors in;
-  std::uint64_t outer = 0;  // the scopes of the caller
-  std::optional<detail::ViewScope> scope;
-  if (context.trace || detail::keeps_derivations()) {
-    outer = detail::ViewScope::call();
-    const std::uint64_t number = detail::ViewScope::next();
-    in = own_values(inputs, number, line);
-    scope.emplace(number);
-  } else {
-    in.assign(inputs.begin(), inputs.end());
-  }
+  const std::uint64_t outer = detail::ViewScope::call(), number = detail::ViewScope::next();
+  const Tensors in = own_values(inputs, number, line);
+  const detail::ViewScope scope(number);
   const auto run = [&] {
     Tensors out = forward(in);
     for (Tensor& t : out) t = returned_value(t, in, outer, line);

@@ -144,6 +144,7 @@ class Prober {
         where_(where),
         signature_(recorded.signature),
         recording_(recorded.asked_recording.value_or(false)),
+        asks_(recorded.asked_recording.has_value()),
         inputs_(recorded.graph.inputs) {
     recorded_ = listed(recorded.graph);
     for (const auto& c : recorded.captures) recorded_.constants.emplace(c.name, c.whole());
@@ -213,7 +214,7 @@ class Prober {
     const CheckScope no_hooks;
     const CallSite site(detail::BlockAccess::state(block_).library ? std::optional(where_) : std::nullopt,
                         where_, &block_);
-    CallTrace trace(recording_);
+    CallTrace trace(recording_, asks_);
     Tensors traced;
     Recording out = listed(trace.finish(detail::BlockAccess::record(block_, trace, types, traced)));
     for (const Captured& c : trace.captured())
@@ -224,7 +225,7 @@ class Prober {
   HybridBlock& block_;
   std::source_location where_;
   const CallSignature& signature_;
-  const bool recording_;
+  const bool recording_, asks_;
   std::span<const ir::NodePtr> inputs_;
   Recording recorded_;
   std::map<Axes, std::optional<bool>> answers_;

@@ -165,6 +165,10 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
   if (records || has_record) [[unlikely]]
     return run_recorded(inputs, outputs);
   run_alone(inputs, outputs);
+  // A value of its own that is not recorded is a constant, also in an array that has a history.
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (results[i].own_value && detail::has_link(outputs[i]))
+      outputs[i] = detail::own_value(outputs[i], {}, detail::ViewScope::call());
 }
 
 void TracedCall::run_alone(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
@@ -208,7 +212,8 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i].own_value) continue;
     const Tensor& value = made[*results[i].own_value];
-    if (detail::has_link(value))
+    // Without history it is a constant, also in an array that has one.
+    if (detail::has_link(value) || detail::has_link(outputs[i]))
       outputs[i] = detail::own_value(outputs[i], detail::link_of(value, CallSite::caller()),
                                      detail::ViewScope::call());
   }
@@ -232,7 +237,7 @@ std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tenso
   bool any = false;
   const std::source_location where = CallSite::caller();
   for (const InPlace& w : in_place)
-    if (!w.paused) check_may_write(argument(inputs, w.argument), where);
+    check_may_write(argument(inputs, w.argument), where, /*recorded=*/!w.paused);
   for (std::size_t i = 0; i < inputs.size() + captures.size(); ++i) {
     arguments.push_back(argument(inputs, i));
     links.push_back(link_of(arguments.back(), where));

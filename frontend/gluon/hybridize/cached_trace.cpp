@@ -139,20 +139,23 @@ Tensors detail::BlockAccess::record(HybridBlock& block, CallTrace& trace, std::s
 namespace {
 
 /// Runs hybrid_forward on traced values. Fills graph, results and captures. Returns the graph to compile,
-/// whose outputs are the arrays that a run allocates.
-ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out, bool recording) {
+/// whose outputs are the arrays that a run allocates; null if the trace presumed another recording mode
+/// before the program asked for it.
+std::optional<ir::Graph> try_record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out,
+                                    bool recording, bool asks) {
   const DeviceScope device(out.signature.device);
   // As in a call of the block, whoever records it.
   const detail::ViewScope scope(detail::ViewScope::next());
   std::optional<PrecisionScope> precision;
   if (out.options.precision) precision.emplace(*out.options.precision);
-  CallTrace trace(recording);
+  CallTrace trace(recording, asks);
   std::vector<TensorType> types;
   for (const Tensor& t : inputs) types.push_back({TensorAccess::dtype(t), TensorAccess::shape(t)});
   Tensors traced;
   Tensors results;
   try {
     results = detail::BlockAccess::record(block, trace, types, traced, inputs);
+    if (trace.presumed_recording()) return std::nullopt;
     out.graph = trace.finish(results);
   } catch (const TraceAbandoned&) {
     results.clear();
@@ -194,6 +197,11 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
       out.histories.push_back(TracedCall::history_of(out.argument(inputs, i)));
   out.gradient = std::make_shared<detail::GradientCode>(std::move(body), compiled.train, out.precision());
   return compiled;
+}
+
+ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out, bool recording) {
+  std::optional<ir::Graph> graph = try_record(block, inputs, out, recording, /*asks=*/false);
+  return graph ? *graph : *try_record(block, inputs, out, recording, /*asks=*/true);
 }
 
 /// Compiles the recording, or takes the code of an equal one of the block.
