@@ -254,7 +254,8 @@ void write(const Tensor& x, const std::vector<Index>& index, const Operand& valu
       scope.reset();
       return write_part(x, part, next, where);
     }
-    if (s.view && (has_nodes(x) || (detail::keeps_derivations() && detail::has_link(x) && !detail::variable_of(x)))) {
+    if (s.view &&
+        (has_nodes(x) || (detail::keeps_derivations() && detail::has_link(x) && !detail::variable_of(x)))) {
       // The same on the tape, for every number: a node that replaces the part by what has no history.
       const Tensor number = TensorAccess::make(
           std::make_shared<detail::Array>(Buffer::none(x.device()), s.count), 0, s.count, dtype);
