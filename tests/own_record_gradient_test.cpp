@@ -14,17 +14,11 @@ namespace {
 /// Calls the program outside of Record: whether its results are recorded, and the gradients of those that
 /// are.
 Tensors unrecorded_gradients(const Program& program, const std::vector<Shape>& shapes, Compiled compiled) {
-  std::vector<Net> blocks;
-  for (const Net::Body& body : program.blocks) blocks.emplace_back(body);
-  Net whole([&](F& f, const Tensors& in) { return program.run(f, in, blocks); });
-  if (compiled == Compiled::blocks || compiled == Compiled::both)
-    for (Net& block : blocks) block.hybridize();
-  if (compiled == Compiled::program || compiled == Compiled::both) whole.hybridize();
-  Tensors in, seen;
-  for (const Shape& s : shapes) in.push_back(numbers(s, static_cast<int>(in.size())));
+  Nets nets(program, compiled);
+  Tensors in = inputs_of(shapes), seen;
   for (int call = 0; call < 2; ++call) {
     for (Tensor& t : in) t.attach_grad();
-    const Tensors out = whole(in);
+    const Tensors out = nets.whole(in);
     int seed = 7;
     for (const Tensor& t : out) {
       seen.push_back(full({1}, autograd::is_recorded(t)));
@@ -38,16 +32,7 @@ Tensors unrecorded_gradients(const Program& program, const std::vector<Shape>& s
 }
 
 void check_unrecorded(const Program& program, const std::vector<Shape>& shapes) {
-  const Tensors eager = unrecorded_gradients(program, shapes, Compiled::none);
-  for (const Compiled compiled : modes) {
-    const Tensors other = unrecorded_gradients(program, shapes, compiled);
-    REQUIRE(other.size() == eager.size());
-    for (std::size_t i = 0; i < eager.size(); ++i) {
-      CAPTURE(static_cast<int>(compiled), i);
-      CAPTURE(eager[i].to_vector<float>(), other[i].to_vector<float>());
-      CHECK(same_bits(other[i], eager[i]));
-    }
-  }
+  check_modes([&](Compiled compiled) { return unrecorded_gradients(program, shapes, compiled); });
 }
 
 Tensor read(F& f, const Tensor& t) {

@@ -165,10 +165,7 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
   if (records || has_record) [[unlikely]]
     return run_recorded(inputs, outputs);
   run_alone(inputs, outputs);
-  // A value of its own that is not recorded is a constant, also in an array that has a history.
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (results[i].own_value && detail::has_link(outputs[i]))
-      outputs[i] = detail::own_value(outputs[i], {}, detail::ViewScope::call());
+  own_results({}, outputs);
 }
 
 void TracedCall::run_alone(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
@@ -209,13 +206,16 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
   for (const InPlace& w : in_place) made.push_back(argument(inputs, w.argument));
   recorded->finish(made, random);
   fill_results(inputs, arrays, Made::taken, outputs);
+  own_results(made, outputs);
+}
+
+void TracedCall::own_results(std::span<const Tensor> made, std::span<Tensor> outputs) const {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i].own_value) continue;
-    const Tensor& value = made[*results[i].own_value];
-    // Without history it is a constant, also in an array that has one.
-    if (detail::has_link(value) || detail::has_link(outputs[i]))
-      outputs[i] = detail::own_value(outputs[i], detail::link_of(value, CallSite::caller()),
-                                     detail::ViewScope::call());
+    const TapeLink link =
+        made.empty() ? TapeLink() : link_of(made[*results[i].own_value], CallSite::caller());
+    if (link || detail::has_link(outputs[i]))
+      outputs[i] = detail::own_value(outputs[i], link, detail::ViewScope::call());
   }
 }
 

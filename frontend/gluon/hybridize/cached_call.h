@@ -218,6 +218,9 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   enum class Made : bool { taken, kept };
   void fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays, Made made,
                     std::span<Tensor> outputs) const;
+  /// Results that are values of their own get the links of what was `made`. Without one, as all of a call
+  /// that is not recorded, they are constants, also in arrays that have a history.
+  void own_results(std::span<const Tensor> made, std::span<Tensor> outputs) const;
 };
 
 }  // namespace detail

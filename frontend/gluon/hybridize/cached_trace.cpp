@@ -139,8 +139,8 @@ Tensors detail::BlockAccess::record(HybridBlock& block, CallTrace& trace, std::s
 namespace {
 
 /// Runs hybrid_forward on traced values. Fills graph, results and captures. Returns the graph to compile,
-/// whose outputs are the arrays that a run allocates; null if the trace presumed another recording mode
-/// before the program asked for it.
+/// whose outputs are the arrays that a run allocates; null if the call has to be traced again
+/// (CallTrace::presumed_recording).
 std::optional<ir::Graph> try_record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall& out,
                                     bool recording, bool asks) {
   const DeviceScope device(out.signature.device);
