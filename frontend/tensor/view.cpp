@@ -409,7 +409,11 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
   std::vector<Tensor> own;
   own.reserve(list.size());
   for (const Tensor& given : list) {
-    const Tensor t = trace && !TensorAccess::is_array(given) ? trace->resolve(given) : given;
+    if (TensorAccess::is_array(given)) {
+      own.push_back(given);
+      continue;
+    }
+    const Tensor t = trace ? trace->resolve(given) : given;
     const Array& array = *TensorAccess::array(t);
     if (TensorAccess::is_array(t) || !array.shape_known)
       own.push_back(t);

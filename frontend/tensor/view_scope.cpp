@@ -24,43 +24,59 @@ Threads& threads() {
   return all;
 }
 
+/// Trivial, so that an access is cheap and allowed while the thread ends.
 struct Numbers {
-  Numbers() = default;
-  ~Numbers() {
-    Threads& all = threads();
-    const std::lock_guard lock(all.mutex);
-    all.running.erase(of_thread >> thread_bits);
-  }
-  Numbers(const Numbers&) = delete;
-  static std::uint64_t begin_thread() {
-    Threads& all = threads();
-    const std::lock_guard lock(all.mutex);
-    return *all.running.insert(++all.last).first;
-  }
-
-  const std::uint64_t of_thread = begin_thread() << thread_bits;
-  std::uint64_t last = of_thread;
+  std::uint64_t of_thread = 0, last = 0;  // 0: begin() has not run
   std::uint32_t last_alias = 0;
   const ViewScope* innermost = nullptr;
+
+  [[gnu::noinline]] void begin() {
+    struct OfThread {
+      std::uint64_t number;
+      OfThread() {
+        Threads& all = threads();
+        const std::lock_guard lock(all.mutex);
+        number = *all.running.insert(++all.last).first;
+      }
+      ~OfThread() {
+        Threads& all = threads();
+        const std::lock_guard lock(all.mutex);
+        all.running.erase(number);
+      }
+    };
+    static thread_local const OfThread own;
+    of_thread = last = own.number << thread_bits;
+  }
 };
-thread_local Numbers numbers;
+constinit thread_local Numbers of_this_thread;
+
+Numbers& numbers() {
+  Numbers& n = of_this_thread;
+  if (n.of_thread == 0) [[unlikely]]
+    n.begin();
+  return n;
+}
 
 }  // namespace
 
-ViewScope::ViewScope() : number_(next()), call_(call()), outer_(std::exchange(numbers.innermost, this)) {}
+ViewScope::ViewScope() : number_(next()), call_(call()), outer_(std::exchange(numbers().innermost, this)) {}
 ViewScope::ViewScope(std::uint64_t number)
-    : number_(number), call_(number), outer_(std::exchange(numbers.innermost, this)) {}
-ViewScope::~ViewScope() { numbers.innermost = outer_; }
+    : number_(number), call_(number), outer_(std::exchange(numbers().innermost, this)) {}
+ViewScope::~ViewScope() { of_this_thread.innermost = outer_; }
 
-std::uint64_t ViewScope::next() { return ++numbers.last; }
+std::uint64_t ViewScope::next() { return ++numbers().last; }
 std::uint64_t ViewScope::current() {
-  return numbers.innermost ? numbers.innermost->number_ : numbers.of_thread;
+  const Numbers& n = numbers();
+  return n.innermost ? n.innermost->number_ : n.of_thread;
 }
-bool ViewScope::is_open() { return numbers.innermost != nullptr; }
-std::uint64_t ViewScope::call() { return numbers.innermost ? numbers.innermost->call_ : numbers.of_thread; }
+bool ViewScope::is_open() { return of_this_thread.innermost != nullptr; }
+std::uint64_t ViewScope::call() {
+  const Numbers& n = numbers();
+  return n.innermost ? n.innermost->call_ : n.of_thread;
+}
 
 bool ViewScope::has_ended(std::uint64_t number) {
-  const Numbers& n = numbers;
+  const Numbers& n = numbers();
   if (number >> thread_bits != n.of_thread >> thread_bits) {
     Threads& all = threads();
     const std::lock_guard lock(all.mutex);
@@ -97,8 +113,9 @@ ViewKey written_key(const Tensor& view) {
 Tensor with_alias(const Tensor& t) {
   Tensor own = t;
   // 0 is that of a handle without a value of its own.
-  if (++numbers.last_alias == 0) ++numbers.last_alias;
-  TensorAccess::set_alias(own, numbers.last_alias);
+  Numbers& n = numbers();
+  if (++n.last_alias == 0) ++n.last_alias;
+  TensorAccess::set_alias(own, n.last_alias);
   return own;
 }
 
