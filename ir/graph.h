@@ -51,6 +51,9 @@ struct Node {
   bool np_shape = false;
   /// Whether a gradient may pass through the node; false in the scope of an autograd::Pause.
   bool recorded = true;
+  /// Whether the recording of a body added the node, a `_copy`, so that a result is a node of its own. The
+  /// program has no such call: a run of the body step by step leaves it out.
+  bool copies_result = false;
   /// The training mode and the precision of a scope within the recorded call; none: those of the graph.
   std::optional<bool> train;
   std::optional<Precision> precision;

@@ -41,6 +41,7 @@ class Steps {
  private:
   Tensors body(std::size_t number, const Tensors& in) const {
     return run_body(*node_.subgraphs[number], in, [&](const ir::Node& node, const Tensors& inputs) {
+      if (node.copies_result) return inputs;
       return is_control_flow(node) ? run_steps(node, inputs, where_) : run_node(node, inputs, where_);
     });
   }

@@ -15,15 +15,22 @@ RecordingScopeIs::RecordingScopeIs(RecordingScope scope)
 RecordingScopeIs::~RecordingScopeIs() { CallContext::current().scope = outer_; }
 
 NodeModes::NodeModes(const ir::Node& node)
-    : training_(CallContext::current().training), recording_(CallContext::current().recording) {
+    : training_(CallContext::current().training),
+      recording_(CallContext::current().recording),
+      scope_(CallContext::current().scope) {
   CallContext& now = CallContext::current();
   now.training = node.train.value_or(training_);
-  now.recording = recording_ && node.recorded;
+  if (!node.recorded) {
+    now.recording = false;
+    now.scope = RecordingScope::pause;
+  }
   if (node.precision) precision_.emplace(*node.precision);
 }
 NodeModes::~NodeModes() {
-  CallContext::current().training = training_;
-  CallContext::current().recording = recording_;
+  CallContext& now = CallContext::current();
+  now.training = training_;
+  now.recording = recording_;
+  now.scope = scope_;
 }
 
 bool is_training() { return CallContext::current().training; }

@@ -61,6 +61,7 @@ class NodeModes {
 
  private:
   const bool training_, recording_;
+  const RecordingScope scope_;
   std::optional<PrecisionScope> precision_;
 };
 

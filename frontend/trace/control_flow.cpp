@@ -95,6 +95,7 @@ class Recorder {
       const bool known = times(seen) > 0 || (i < stacked && times(values) > 2);
       if (value.node->is_variable() || known) {
         head = recorded_copy(head, where);
+        value_of(head, where).node->copies_result = true;
       }
       seen.push_back(value_of(head, where));
       heads.push_back(head);
