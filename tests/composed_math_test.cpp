@@ -92,6 +92,22 @@ R log_softmax(R x) {  // the first of two, of which the other is 0
   const R top = x > 0 ? x : R(0), shifted = x - top;
   return shifted - log(exp(shifted) + exp(0 - top));
 }
+/// Gluon's cross-entropy (gluon/loss.py) of the class z in [0, 1] and sigmoid(x).
+template <class R>
+R logistic(R x, double z) {
+  const R positive = x > 0 ? x : R(0);
+  return positive - x * R(z) + softrelu(-abs(x));
+}
+template <class R>
+R logistic_slope(R x, double z) {
+  const R of_positive = x > 0 ? R(1) : R(0), sign = std::isnan(x.v) ? x : R((x.v > 0) - (x.v < 0));
+  return of_positive - R(z) - sign * -expm1(-softrelu(-abs(x)));
+}
+template <class R>
+R cross_entropy(R x, double z) {  // where x is the probability itself
+  const R eps = 1e-12;
+  return -(log(x + eps) * R(z) + log(1 - x + eps) * (1 - R(z)));
+}
 
 /// dy/dx of y = f(x).
 Tensor slope(Tensor (*f)(const Tensor&), const Tensor& x) {
@@ -125,7 +141,6 @@ const Composed kFunctions[] = {
      kLeastSigmoid},
     {KILN_COMPOSED("softrelu", nd::Activation(x, {.act_type = "softrelu"}), softrelu(x)), 3},
     {KILN_COMPOSED("softsign", nd::softsign(x), x / (1 + abs(x))), 0},
-    {KILN_COMPOSED("silu", x* nd::sigmoid(x), x* sigmoid(x)), 5, nullptr, 90 * kLeastSigmoid},
     {KILN_COMPOSED("gelu", nd::LeakyReLU(x, {.act_type = "gelu"}), gelu(x)), 5,
      [](double x) { return std::abs(x) < 1 ? 0. : std::abs(x) / 2; }},
     {KILN_COMPOSED("elu", nd::LeakyReLU(x, {.act_type = "elu", .slope = 0.5}), x > 0 ? x : 0.5 * expm1(x)),
@@ -160,6 +175,27 @@ const Composed kSlopes[] = {
      [](double) { return 1.0; }},
 };
 
+/// Of several operators, whose results are rounded to the type.
+const Composed kOfSeveral[] = {
+    {KILN_COMPOSED("silu", x* nd::sigmoid(x), x* sigmoid(x)), 5, nullptr, 90 * kLeastSigmoid},
+    {KILN_COMPOSED("LogisticLoss of 1", loss::LogisticLoss()(x, F::ones_like(x)), logistic(x, 1)), 3},
+    {KILN_COMPOSED("LogisticLoss of -1", loss::LogisticLoss()(x, -F::ones_like(x)), logistic(x, 0)), 3},
+    {KILN_COMPOSED("SigmoidBCELoss of 1/4", loss::SigmoidBCELoss()(x, F::ones_like(x) / 4),
+                   logistic(x, 0.25)),
+     3},
+    {KILN_COMPOSED("SigmoidBCELoss of 1/4, from a probability",
+                   loss::SigmoidBCELoss({.from_sigmoid = true})(x, F::ones_like(x) / 4),
+                   cross_entropy(x, 0.25)),
+     3},
+    {KILN_SLOPE("LogisticLoss' of 1", loss::LogisticLoss()(v, F::ones_like(v)), logistic_slope(x, 1)), 4,
+     [](double) { return 1.0; }},
+    {KILN_SLOPE("LogisticLoss' of -1", loss::LogisticLoss()(v, -F::ones_like(v)), logistic_slope(x, 0)), 4,
+     [](double) { return 1.0; }},
+    {KILN_SLOPE("SigmoidBCELoss' of 1/4", loss::SigmoidBCELoss()(v, F::ones_like(v) / 4),
+                logistic_slope(x, 0.25)),
+     4, [](double) { return 1.0; }},
+};
+
 double error(double got, long double want, int digits, int least_exponent, double cancels) {
   constexpr double wrong = std::numeric_limits<double>::infinity();
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : wrong;
@@ -189,6 +225,7 @@ std::vector<T> arguments() {
 TEST_CASE("composed functions and their slopes", "[composed_math]") {
   std::vector<Composed> all(std::begin(kFunctions), std::end(kFunctions));
   all.insert(all.end(), std::begin(kSlopes), std::end(kSlopes));
+  all.insert(all.end(), std::begin(kOfSeveral), std::end(kOfSeveral));
   for (const Composed& c : all) {
     const auto check = [&](auto zero, auto formula) {
       using T = decltype(zero);
@@ -216,7 +253,6 @@ TEST_CASE("composed functions of half precision are those of float32, rounded on
   for (const DType dtype : {DType::f16, DType::bf16}) {
     const Tensor narrow = every_half(dtype), wide = narrow.astype(DType::f32);
     for (const Composed& c : kFunctions) {
-      if (std::string_view(c.name) == "silu") continue;  // two operators
       INFO(c.name << " of " << name_of(dtype));
       CHECK(same_bits(c.f(narrow), c.f(wide).astype(dtype)));
     }
