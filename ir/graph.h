@@ -51,6 +51,8 @@ struct Node {
   bool np_shape = false;
   /// Whether a gradient may pass through the node; false in the scope of an autograd::Pause.
   bool recorded = true;
+  /// Not `recorded` because the call was not: outside of the program's own autograd::Record and Pause.
+  bool recorded_as_call = false;
   /// Whether the recording of a body added the node, a `_copy`, so that a result is a node of its own. The
   /// program has no such call: a run of the body step by step leaves it out.
   bool copies_result = false;

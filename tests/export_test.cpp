@@ -304,6 +304,54 @@ TEST_CASE("what a file cannot say is no export", "[export]") {
   CHECK(!std::ifstream("export_test_never-symbol.json"));
 }
 
+TEST_CASE("a block that opens Record is exported as a recorded call has it", "[export]") {
+  for (const bool recorded : {false, true}) {
+    CAPTURE(recorded);
+    Net net([](F& f, const Tensors& in) {
+      Tensor y;
+      {
+        const autograd::Record record;
+        y = f.tanh(in[0]);
+      }
+      Tensor constant;
+      {
+        const autograd::Pause pause;
+        constant = f.sin(in[0]);
+      }
+      return Tensors{y * 3 + constant * in[0]};
+    });
+    net.hybridize();
+    Tensor x({0.5f, 2.f, -1.f}), same = x.copy();
+    x.attach_grad();
+    same.attach_grad();
+    std::optional<autograd::Record> record;
+    if (recorded) record.emplace();
+    net(Tensors{x});
+    record.reset();
+    net.export_model("export_test_record");
+    SymbolBlock imported = SymbolBlock::imports("export_test_record-symbol.json", {"data"});
+    autograd::record([&] { return net(Tensors{x})[0]; }).backward();
+    autograd::record([&] { return imported(same); }).backward();
+    CHECK(x.grad().to_vector<float>() == same.grad().to_vector<float>());
+  }
+}
+
+TEST_CASE("a parameter that a block reads by data() is exported with its values", "[export]") {
+  struct Scaled : HybridBlock {
+    Parameter weight = params().get("weight", {3}, {.init = "ones"});
+    Tensor hybrid_forward(F&, const Tensor& x) override { return x * weight.data() + weight; }
+  };
+  Scaled net;
+  net.initialize();
+  net.hybridize();
+  const Tensor x({0.5f, 2.f, -1.f});
+  const std::vector<float> y = net(x).to_vector<float>();
+  net.export_model("export_test_data");
+  SymbolBlock imported =
+      SymbolBlock::imports("export_test_data-symbol.json", {"data"}, "export_test_data-0000.params");
+  CHECK(imported(x).to_vector<float>() == y);
+}
+
 TEST_CASE("hooks do not run for an export", "[export]") {
   nn::HybridSequential net;
   net.add(nn::Dense(2));

@@ -30,7 +30,7 @@ bool is_recording() {
 bool is_recorded(const Tensor& t) {
   if (!t.defined()) return false;
   if (CallTrace* const call = call_trace()) return call->is_recorded(t);
-  return !t.is_traced() && kiln::detail::has_link(t);
+  return !t.is_traced() && kiln::detail::has_history(t);
 }
 
 detail::ModeScope::ModeScope(std::optional<bool> recording, bool training)

@@ -94,7 +94,7 @@ class Pass {
 
   void run() {
     if (!wanted_.empty())
-      for (const auto& [number, open] : open_) find_leading(open.entry.get());
+      for (const auto& [number, open] : open_) find_leading(open.entry);
     while (!open_.empty()) {
       const auto last = std::prev(open_.end());
       const std::shared_ptr<TapeEntry> entry = last->second.entry;
@@ -104,13 +104,10 @@ class Pass {
         if (resolved(wanted_[i]).entry == entry) found_[i] = heads.at(resolved(wanted_[i]).output);
       if (std::none_of(heads.begin(), heads.end(), [](const Tensor& t) { return t.defined(); })) continue;
       if (entry->consumed) fail_consumed(where_);
-      if (options_.create_graph && entry->code && entry->code->expands()) {
-        // Second derivatives go through the nodes of a recorded block, as those of eager calls.
-        expand(*entry);
+      if (goes_through_nodes(*entry)) {
+        expand_nodes(*entry);
         for (std::size_t i = 0; i < heads.size(); ++i)
           if (heads[i].defined() && entry->expanded[i]) add_term(sum_of(entry->expanded[i]), heads[i]);
-        if (!wanted_.empty())
-          for (const TapeLink& link : entry->expanded) find_leading(link.entry.get());
         continue;
       }
       if (entry->function)
@@ -198,25 +195,38 @@ class Pass {
 
   /// Finds those entries behind `last` that depend on a wanted value. An entry is looked at once: also those
   /// of an expanded block, which lead to what was found for the block's inputs.
-  void find_leading(const TapeEntry* last) {
-    std::vector<const TapeEntry*> found, todo;
-    const auto reach = [&](const TapeEntry* entry) {
-      if (entry && seen_.insert(entry).second) todo.push_back(entry);
+  void find_leading(const std::shared_ptr<TapeEntry>& last) {
+    std::vector<std::shared_ptr<TapeEntry>> found, todo;
+    const auto reach = [&](const std::shared_ptr<TapeEntry>& entry) {
+      if (entry && seen_.insert(entry.get()).second) todo.push_back(entry);
     };
     reach(last);
     while (!todo.empty()) {
-      const TapeEntry* const entry = todo.back();
+      found.push_back(std::move(todo.back()));
       todo.pop_back();
-      found.push_back(entry);
-      for (const TapeLink& link : entry->inputs) reach(resolved(link).entry.get());
+      for (const TapeLink& link : found.back()->inputs) reach(resolved(link).entry);
     }
     // Inputs first.
-    std::sort(found.begin(), found.end(),
-              [](const TapeEntry* a, const TapeEntry* b) { return a->number < b->number; });
-    for (const TapeEntry* entry : found)
-      if (std::any_of(entry->inputs.begin(), entry->inputs.end(),
-                      [&](const TapeLink& l) { return is_wanted(l); }))
-        leading_.insert(entry);
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a->number < b->number; });
+    for (const std::shared_ptr<TapeEntry>& entry : found) {
+      if (std::none_of(entry->inputs.begin(), entry->inputs.end(),
+                       [&](const TapeLink& l) { return is_wanted(l); }))
+        continue;
+      leading_.insert(entry.get());
+      // Of several outputs, not all need depend on a wanted value.
+      if (goes_through_nodes(*entry) && entry->outputs > 1 && !entry->consumed) expand_nodes(*entry);
+    }
+  }
+
+  /// Second derivatives go through the nodes of a recorded block, as those of eager calls.
+  bool goes_through_nodes(const TapeEntry& entry) const {
+    return options_.create_graph && entry.code && entry.code->expands();
+  }
+  void expand_nodes(TapeEntry& entry) {
+    if (!entry.expanded.empty()) return;
+    expand(entry);
+    if (wanted_.empty()) return;
+    for (const TapeLink& link : entry.expanded) find_leading(link.entry);
   }
 
   Tensor contents(const Tensor& restored, const TapeLink& link) const {

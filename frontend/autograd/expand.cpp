@@ -55,6 +55,15 @@ Tensor with_history(const Tensor& whole, const TapeLink& link) {
 
 namespace {
 
+/// A value of the call, with the history of another tensor.
+Tensor with_history_of(const Tensor& t, const Tensor& value, std::source_location where) {
+  const TapeLink link = link_of(t, where);
+  const autograd::Pause pause(is_training());
+  Tensor copy = value.copy();
+  tape_of(*TensorAccess::array(copy)).link = link;
+  return copy;
+}
+
 /// The results of a node that the call has saved, by output; undefined: not saved. To compute them again may
 /// need inputs that are not saved.
 std::vector<Tensor> saved_results(const TapeEntry& entry, const ir::Node& node) {
@@ -101,12 +110,15 @@ void expand(TapeEntry& entry) {
     const std::vector<Tensor> known = saved_results(entry, node);
     std::vector<Tensor>& out = values[&node];
     if (node.op->shares_sum) {
-      out = {with_history(inputs[1], link_of(inputs[0], entry.where))};
+      const Tensor& value = !known.empty() && known[0].defined() ? known[0] : inputs[1];
+      out = {with_history_of(inputs[0], value, entry.where)};
       continue;
     }
     if (is_control_flow(node)) {
       const RandomBlock block(random);
       out = run_steps(node, inputs, entry.where);
+      for (std::size_t k = 0; k < known.size(); ++k)
+        if (known[k].defined()) out[k] = with_history_of(out[k], known[k], entry.where);
       continue;
     }
     if (node.op->name == "_function") {

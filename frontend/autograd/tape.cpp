@@ -154,6 +154,13 @@ bool has_own_value(const Tensor& t) {
   });
 }
 
+bool has_history(const Tensor& t) {
+  const TapeLink* const whole = link_in(*TensorAccess::array(t));
+  if (!whole) return false;
+  const Tensor own = own_behind(t);
+  return !own.defined() || link_of(own, {});
+}
+
 Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call) {
   Array& array = *TensorAccess::array(t);
   Tensor own = with_alias(t);

@@ -143,6 +143,9 @@ TapeLink link_of(const Tensor& t, std::source_location where);
 Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call);
 /// Whether the handle itself is a value of its own here, which no write of its array has ended.
 bool has_own_value(const Tensor& t);
+/// Whether what the handle reads has a history. A value of its own may be a constant in an array that has
+/// one.
+bool has_history(const Tensor& t);
 /// Whether the tensor's array has a link: whether a gradient can pass from it.
 bool has_link(const Tensor& t);
 

@@ -8,10 +8,13 @@
 namespace kiln {
 namespace {
 
-bool all_recorded(const std::vector<ir::NodePtr>& nodes) {
+/// Whether a gradient passes through the node in a recorded call, which a file stands for.
+bool passes(const ir::Node& node) { return node.recorded || node.recorded_as_call; }
+
+bool all_pass(const std::vector<ir::NodePtr>& nodes) {
   return std::all_of(nodes.begin(), nodes.end(), [](const ir::NodePtr& node) {
-    return node->recorded && std::all_of(node->subgraphs.begin(), node->subgraphs.end(),
-                                         [](const auto& body) { return all_recorded(body->nodes); });
+    return passes(*node) && std::all_of(node->subgraphs.begin(), node->subgraphs.end(),
+                                        [](const auto& body) { return all_pass(body->nodes); });
   });
 }
 
@@ -24,7 +27,7 @@ class Blocking {
       return;
     }
     auto copy = std::make_shared<ir::Node>(*node);
-    for (ir::Entry& e : copy->inputs) e = node->recorded ? blocked(e) : mapped(e);
+    for (ir::Entry& e : copy->inputs) e = passes(*node) ? blocked(e) : mapped(e);
     for (ir::NodePtr& dep : copy->control_deps)
       if (const auto found = copies_.find(dep.get()); found != copies_.end()) dep = found->second;
     for (ir::SubgraphPtr& body : copy->subgraphs) body = blocked(*body);
@@ -36,7 +39,7 @@ class Blocking {
   /// As a recorded node reads it.
   ir::Entry blocked(const ir::Entry& e) {
     const ir::Node& node = *e.node;
-    if (node.is_variable() || node.recorded || (node.op && node.op->stops_gradient)) return mapped(e);
+    if (node.is_variable() || passes(node) || (node.op && node.op->stops_gradient)) return mapped(e);
     ir::NodePtr& block = blocks_[{&node, e.output}];
     if (!block) {
       block = std::make_shared<ir::Node>();
@@ -79,7 +82,7 @@ class Blocking {
 
 std::vector<ir::Entry> with_blocked_gradients(const std::vector<ir::Entry>& heads) {
   const std::vector<ir::NodePtr> order = ir::topological_order(heads);
-  if (all_recorded(order)) return heads;
+  if (all_pass(order)) return heads;
   Blocking graph;
   for (const ir::NodePtr& node : order) graph.add(node);
   std::vector<ir::Entry> out;

@@ -427,15 +427,19 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
   return own;
 }
 
-Tensor returned_value(const Tensor& t, std::span<const Tensor> arguments, std::uint64_t call,
-                      std::source_location where) {
+Tensor returned_value(const Tensor& t, std::span<const Tensor> given, std::span<const Tensor> arguments,
+                      std::uint64_t call, std::source_location where) {
   const std::uint32_t alias = TensorAccess::alias(t);
   if (alias == 0) return t;
-  const bool argument = std::any_of(arguments.begin(), arguments.end(),
-                                    [&](const Tensor& a) { return TensorAccess::alias(a) == alias; });
+  const auto argument = std::find_if(arguments.begin(), arguments.end(),
+                                     [&](const Tensor& a) { return TensorAccess::alias(a) == alias; });
   Tensor out = t;
   TensorAccess::set_alias(out, 0);
-  if (argument) return out;
+  if (argument != arguments.end()) {
+    const Tensor& as_given = given[static_cast<std::size_t>(argument - arguments.begin())];
+    return same_view(t, *argument) && TensorAccess::array(as_given) == TensorAccess::array(t) ? as_given
+                                                                                              : out;
+  }
   if (!own_behind(t).defined()) return out;
   if (TensorAccess::array(t)->traced()) return own_value(out, recorded_value_of(t, where), call);
   if (Trace::current()) return out;

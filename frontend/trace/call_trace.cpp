@@ -76,6 +76,7 @@ void CallTrace::set_modes(const ir::NodePtr& ptr) {
   ir::Node& node = *ptr;
   const bool as_call = CallContext::current().scope == RecordingScope::none;
   node.recorded = as_call ? records_as_call() : records_nodes();
+  node.recorded_as_call = as_call && !node.recorded;
   if (as_call) as_call_.push_back(ptr);
   if (const Device here = DeviceScope::current(); node.inputs.empty() && !(here == device_))
     fail(
@@ -89,7 +90,10 @@ void CallTrace::set_modes(const ir::NodePtr& ptr) {
 
 void CallTrace::ask_recording() {
   if (std::exchange(asked_recording_, true) || recording_) return;
-  for (const ir::NodePtr& node : as_call_) node->recorded = false;
+  for (const ir::NodePtr& node : as_call_) {
+    node->recorded = false;
+    node->recorded_as_call = true;
+  }
 }
 
 bool CallTrace::is_recording() {

@@ -197,6 +197,19 @@ Tensors rows_of_step(const Tensors& data, std::int64_t i) {
   return rows;
 }
 
+/// Results of a loop or branch that is not recorded: constants, also in an array from outside that has a
+/// history.
+void without_history(Tensors& results, std::source_location where) {
+  const std::uint64_t call = detail::ViewScope::call();
+  for (Tensor& t : results) {
+    if (!t.defined()) continue;
+    if (TensorAccess::array(t)->traced())
+      t = own_value(t, value_of(recorded_copy(t, where), where), call);
+    else if (detail::has_link(t))
+      t = detail::own_value(t, {}, call);
+  }
+}
+
 /// Runs foreach step by step, on arrays or in a trace with shapes.
 Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
                    std::source_location where) {
@@ -225,6 +238,8 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
     outputs.add(step.outputs);
     now = std::move(step.states);
   }
+  const bool recorded = Trace::current() ? records_nodes() : detail::is_recording();
+  if (!recorded) without_history(now, where);
   return {outputs.stacked(), now};
 }
 
@@ -370,23 +385,15 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
   return out;
 }
 
-/// Results of a loop or branch that is not recorded: constants, also in an array from outside that has a
-/// history.
-void without_history(Tensors& results, std::uint64_t call) {
-  for (Tensor& t : results)
-    if (t.defined() && detail::has_link(t)) t = detail::own_value(t, {}, call);
-}
-
 /// Runs a branch of cond on arrays. As the results of a node, each is a value of its own: not one from
 /// outside, nor another result.
 Tensors run_branch(const F::contrib::Branch& branch, std::source_location where) {
-  const std::uint64_t call = detail::ViewScope::call();
   if (!detail::is_recording()) {
     Tensors results = branch();
-    without_history(results, call);
+    without_history(results, where);
     return results;
   }
-  const std::uint64_t before = detail::take_numbers(1);
+  const std::uint64_t call = detail::ViewScope::call(), before = detail::take_numbers(1);
   const detail::ViewScope scope;
   Tensors results = branch();
   // Views are cut out before values are copied, as by Recorder::finish().
@@ -442,7 +449,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
     for (const Tensor& t : variables) types.push_back({t.dtype(), t.shape()});
     results.outputs = outputs_of_no_step(body, types, variables[0].device(), max_iterations);
   }
-  if (!detail::is_recording()) without_history(results.states, detail::ViewScope::call());
+  if (!detail::is_recording()) without_history(results.states, where);
   if (!structure) return results;
   return parted(structure->dependent(joined(results), where), results.outputs.size());
 }

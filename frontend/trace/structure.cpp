@@ -52,7 +52,7 @@ Structure::Structure(const Tensors& inputs, const Recorded& recorded)
   for (const ir::NodePtr& input : graph.inputs) types.push_back(input->types.at(0));
   for (std::size_t k = 0; k < values_.size(); ++k) {
     std::vector<bool>& reached = reached_.emplace_back();
-    if (!has_link(values_[k])) continue;
+    if (!has_history(values_[k])) continue;
     std::vector<bool> reaching(values_.size());
     reaching[k] = true;
     reached = ir::reached_outputs(body_, reaching, types, train);
@@ -91,8 +91,13 @@ std::vector<Tensor> Structure::dependent(const Tensors& results, std::source_loc
     made.push_back(&array);
     done[i] = true;
   }
+  // The others in such an array are values of their own, also those without a history.
+  const auto has_new_history = [&](const Tensor& t) {
+    return std::find(made.begin(), made.end(), TensorAccess::array(t).get()) != made.end();
+  };
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (links[i] && !done[i]) all[i] = own_value(all[i], links[i], ViewScope::call());
+    if (!done[i] && (links[i] || has_new_history(all[i])))
+      all[i] = own_value(all[i], links[i], ViewScope::call());
   return all;
 }
 

@@ -216,16 +216,16 @@ BlockScope Block::name_scope() const {
   return BlockScope(state_);
 }
 
-void Block::register_child(std::shared_ptr<Block> block, const std::string& name) {
-  if (!block) fail("A null pointer cannot be a child");
+void Block::register_child(std::shared_ptr<Block> block, const std::string& name, Where where) {
+  if (!block) fail("{}A null pointer cannot be a child", line_prefix(where));
   BlockState& s = *state_;  // not state(), which needs the class: this object may be under construction
   if (s.hybrid && !block->is_hybrid())
     fail(
-        "Children of HybridBlock must also be HybridBlock, but {} has type {}. If you are using Sequential, "
-        "please try "
-        "HybridSequential instead.",
-        block->str(), block->class_name());
-  if (block->state_ == state_) fail("A block cannot be its own child");
+        "{}Children of HybridBlock must also be HybridBlock, but {} has type {}. If you are using "
+        "Sequential, "
+        "please try HybridSequential instead.",
+        line_prefix(where), block->str(), block->class_name());
+  if (block->state_ == state_) fail("{}A block cannot be its own child", line_prefix(where));
   block->state();
   s.structure->changed();
   const std::string key = name.empty() ? std::to_string(s.children.size()) : name;
@@ -275,20 +275,21 @@ std::string detail::unregistered_block() {
 
 std::size_t Block::size() const { return state_->children.size(); }
 
-Block& Block::operator[](int i) const {
+Block& Block::operator[](ChildAt i) const {
   const int n = static_cast<int>(size());
-  const int at = i < 0 ? i + n : i;
-  if (at < 0 || at >= n) fail("Child {} of a block with {} children", i, n);
+  const int at = i.index < 0 ? i.index + n : i.index;
+  if (at < 0 || at >= n) fail("{}Child {} of a block with {} children", line_prefix(i.where), i.index, n);
   return *state_->children[static_cast<std::size_t>(at)].second;
 }
 
-Block& Block::child(std::string_view name) const {
+Block& Block::child(std::string_view name, Where where) const {
   std::vector<std::string> names;
   for (const auto& [key, block] : state_->children) {
     if (key == name) return *block;
     names.push_back(key);
   }
-  fail("This {} has no child '{}', but {}", class_name(), name, detail::brief_list(names));
+  fail("{}This {} has no child '{}', but {}", line_prefix(where), class_name(), name,
+       detail::brief_list(names));
 }
 
 std::vector<std::pair<std::string, std::shared_ptr<Block>>> Block::children() const {
@@ -419,7 +420,7 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   const detail::ViewScope scope(number);
   const auto run = [&] {
     Tensors out = forward(in);
-    for (Tensor& t : out) t = returned_value(t, in, outer, line);
+    for (Tensor& t : out) t = returned_value(t, inputs, in, outer, line);
     return out;
   };
   if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())

@@ -129,10 +129,11 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
     else if (has(states, name))
       arrays.push_back({"aux:" + name, values});
   };
-  for (const Parameter& p : collect_params()) add(p.name(), p.is_initialized() ? p.data({}) : Tensor());
-  // In the file, other tensors captured by hybrid_forward are parameters.
+  const ParameterDict named = collect_params();
+  for (const Parameter& p : named) add(p.name(), p.is_initialized() ? p.data({}) : Tensor());
+  // In the file, other tensors captured by hybrid_forward are parameters, also one that data() gave.
   for (const auto& c : latest->captures)
-    if (!c.parameter) add(c.name, c.whole());
+    if (!named.contains(c.name)) add(c.name, c.whole());
   at_line(where, [&] { write_file(symbol_path, symbol_text(*latest, sizes), "symbol file"); });
   save_arrays(fmt::format("{}-{:04}.params", path_prefix, epoch), arrays,
               {.numpy_mode = in_numpy_mode(ir::topological_order(latest->graph.outputs))}, where);

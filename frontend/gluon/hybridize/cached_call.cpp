@@ -161,6 +161,12 @@ bool TracedCall::part_with_history(std::span<const Tensor> inputs) const {
                                 [](const Capture& c) { return detail::has_link(c.whole()); }));
 }
 
+bool TracedCall::writes_variable(std::span<const Tensor> inputs) const {
+  return std::any_of(in_place.begin(), in_place.end(), [&](const InPlace& w) {
+    return !w.paused && detail::variable_of(argument(inputs, w.argument));
+  });
+}
+
 void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const {
   if (records || has_record) [[unlikely]]
     return run_recorded(inputs, outputs);
@@ -236,8 +242,6 @@ std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tenso
   std::vector<TapeLink> links;
   bool any = false;
   const std::source_location where = CallSite::caller();
-  for (const InPlace& w : in_place)
-    check_may_write(argument(inputs, w.argument), where, /*recorded=*/!w.paused);
   for (std::size_t i = 0; i < inputs.size() + captures.size(); ++i) {
     arguments.push_back(argument(inputs, i));
     links.push_back(link_of(arguments.back(), where));
@@ -293,6 +297,8 @@ void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::sha
       case Result::Of::input:
         TensorAccess::assign(outputs[i], TensorAccess::array(inputs[r.index]),
                              TensorAccess::offset(inputs[r.index]) + r.offset, r.shape, r.dtype);
+        if (r.offset == 0 && r.shape == TensorAccess::shape(inputs[r.index]))
+          TensorAccess::set_alias(outputs[i], TensorAccess::alias(inputs[r.index]));
         break;
       case Result::Of::capture:
         TensorAccess::assign(outputs[i], captures[r.index].array.get(), r.offset, r.shape, r.dtype);

@@ -185,16 +185,17 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     return (writes_inputs || !written_captures.empty()) && written_overlap(inputs);
   }
   bool written_overlap(std::span<const Tensor> inputs) const;
-  /// Whether the code writes into an argument that is a part of an array, or has another shape, and the call
-  /// has a history. Such a call is recorded step by step: there each write gives the array a value, and a
-  /// gradient has a term of each.
-  bool records_parts(std::span<const Tensor> inputs) const {
-    return !in_place.empty() && part_with_history(inputs);
+  /// Whether a recorded call is recorded step by step: the code writes into an argument that is a part of an
+  /// array, or has another shape, and the call has a history, so that each write gives the array a value, and
+  /// a gradient has a term of each; or into one with a gradient attached, an error of that line.
+  bool records_steps(std::span<const Tensor> inputs) const {
+    return !in_place.empty() && (part_with_history(inputs) || writes_variable(inputs));
   }
   bool part_with_history(std::span<const Tensor> inputs) const;
+  bool writes_variable(std::span<const Tensor> inputs) const;
   /// Whether this call must run step by step. `records`: the thread records calls for gradients.
   bool runs_eagerly(std::span<const Tensor> inputs, bool records) const {
-    return !executable || overlaps(inputs) || ((records || has_record) && records_parts(inputs));
+    return !executable || overlaps(inputs) || ((records || has_record) && records_steps(inputs));
   }
   /// `records`: the thread records calls for gradients.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const;

@@ -1,0 +1,300 @@
+// Histories of what blocks, loops and branches return. Whether a result is recorded, its gradients, those of
+// a pass that makes a graph, and theirs have the same bits whichever of the calls is compiled.
+#include "view_programs.h"
+
+#include <kiln/error.h>
+
+using namespace kiln;
+using namespace view_programs;
+
+namespace {
+
+using Results = struct F::contrib::Results;
+
+/// What a program of which the first `attached` inputs have gradients, all 7 before, says of its results.
+Tensors histories(const Program& program, const std::vector<Shape>& shapes, std::size_t attached,
+                  Compiled compiled) {
+  Nets nets(program, compiled);
+  Tensors in = inputs_of(shapes), seen;
+  in.resize(shapes.size());
+  const Tensors variables(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(attached));
+  const auto see_gradients = [&] {
+    for (const Tensor& v : variables) {
+      seen.push_back(v.grad().copy());
+      v.grad()[slice()] = 7;
+    }
+  };
+  for (Tensor v : variables) {
+    v.attach_grad();
+    v.grad()[slice()] = 7;
+  }
+  for (int call = 0; call < 2; ++call) {
+    const autograd::Record record;
+    const Tensors out = nets.whole(in);
+    int seed = 7;
+    for (const Tensor& t : out) {
+      seen.push_back(t.detach().copy());
+      seen.push_back(full({1}, autograd::is_recorded(t)));
+      if (!autograd::is_recorded(t)) continue;
+      const Tensor head = numbers(t.shape(), seed++);
+      autograd::backward({t}, {head}, {.retain_graph = true});
+      see_gradients();
+      for (const Tensor& v : variables) {
+        Tensor gradient;
+        try {
+          gradient = autograd::grad({t}, {v}, {.head_gradients = {head}, .create_graph = true})[0];
+        } catch (const Error&) {
+          seen.push_back(full({1}, -1));  // no path to it
+          continue;
+        }
+        seen.push_back(gradient.detach().copy());
+        if (!autograd::is_recorded(gradient)) continue;
+        autograd::backward({F::tanh(gradient)}, {}, {.retain_graph = true});
+        see_gradients();
+      }
+    }
+  }
+  return seen;
+}
+
+void check_histories(const Program& program, const std::vector<Shape>& shapes, std::size_t attached) {
+  check_modes([&](Compiled compiled) { return histories(program, shapes, attached, compiled); });
+}
+
+/// A program of one block.
+Program of(const Net::Body& body) {
+  return {{body}, [](F&, const Tensors& in, std::vector<Net>& blocks) { return blocks[0](in); }};
+}
+
+Results three_times(F& f, const F::contrib::LoopBody& body, const Tensors& states) {
+  Tensors all{f.zeros({1})};
+  all.insert(all.end(), states.begin(), states.end());
+  Results r = f.contrib().while_loop([](const Tensors& v) { return v[0] < 3; },
+                                     [&](const Tensors& v) {
+                                       Results step = body({v.begin() + 1, v.end()});
+                                       step.states.insert(step.states.begin(), v[0] + 1);
+                                       return step;
+                                     },
+                                     all, 4);
+  r.states.erase(r.states.begin());
+  return r;
+}
+
+const std::vector<Shape> two{{2, 3}, {2, 3}};
+
+}  // namespace
+
+TEST_CASE("a block returns what a loop or branch computed of constants, and multiplies by it") {
+  check_histories(of([](F& f, const Tensors& in) -> Tensors {
+                    const Tensor r = f.contrib()
+                                         .foreach (
+                                             [](const Tensors& rows, const Tensors& s) {
+                                               return Results{{s[0] + rows[0]}, {s[0] * 2 + 1}};
+                                             },
+                                             {in[1]}, {f.zeros({3})})
+                                         .outputs[0];
+                    return {in[0] * r, r, f.maximum(in[0], r)};
+                  }),
+                  two, 1);
+  check_histories(of([](F& f, const Tensors& in) -> Tensors {
+                    const Tensor r = three_times(f,
+                                                 [](const Tensors& v) {
+                                                   return Results{{}, {v[0] * 2}};
+                                                 },
+                                                 {in[1]})
+                                         .states[0];
+                    return {in[0] * r, r};
+                  }),
+                  two, 1);
+  check_histories(of([](F& f, const Tensors& in) -> Tensors {
+                    const Tensor r = f.contrib().cond(
+                        f.sum(in[1]) > 0, [&] { return Tensors{in[1] * 2}; },
+                        [&] { return Tensors{in[1] * 3}; })[0];
+                    return {in[0] * r, r};
+                  }),
+                  two, 1);
+  check_histories(of([](F& f, const Tensors& in) -> Tensors {
+                    Tensor r;
+                    {
+                      const autograd::Pause pause;
+                      r = f.contrib()
+                              .foreach (
+                                  [](const Tensors& rows, const Tensors& s) {
+                                    return Results{{s[0] + rows[0]}, {s[0] * 2}};
+                                  },
+                                  {in[0]}, {f.ones({3})})
+                              .outputs[0];
+                    }
+                    return {in[0] * r, r};
+                  }),
+                  two, 2);
+}
+
+TEST_CASE("a pass that makes a graph through a block that writes inside Pause") {
+  check_histories(of([](F& f, const Tensors& in) -> Tensors {
+                    Tensor x = in[0];
+                    {
+                      const autograd::Pause pause;
+                      x[0] = f.sin(in[1][1]);
+                    }
+                    return {f.square(x), x};
+                  }),
+                  two, 2);
+}
+
+TEST_CASE("one array as two results, of which one leads nowhere") {
+  check_histories(of([](F& f, const Tensors& in) -> Tensors {
+                    Tensor constant;
+                    {
+                      const autograd::Pause pause;
+                      constant = f.tanh(in[0]);
+                    }
+                    return three_times(f,
+                                       [](const Tensors& v) {
+                                         return Results{{}, {v[1], v[1]}};
+                                       },
+                                       {in[0], constant})
+                        .states;
+                  }),
+                  two, 2);
+  check_histories(of([](F& f, const Tensors& in) -> Tensors {
+                    return f.contrib().cond(
+                        f.ones({1}),
+                        [&] {
+                          const Tensor constant = f.ones({2, 3});
+                          return Tensors{constant, constant};
+                        },
+                        [&] {
+                          return Tensors{f.ones({2, 3}), in[0] * 2};
+                        });
+                  }),
+                  two, 2);
+}
+
+TEST_CASE("a branch or step that does not run reads what another branch returned") {
+  for (const bool child : {false, true}) {
+    const auto inner = [](F& f, const Tensor& c) {
+      return f.contrib().cond(
+          f.ones({1}),
+          [&] {
+            return Tensors{f.ones({2, 3})};
+          },
+          [&] { return Tensors{c * 3}; })[0];
+    };
+    CAPTURE(child);
+    check_histories({{[&](F& f, const Tensors& in) -> Tensors { return {inner(f, in[0])}; }},
+                     [&](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+                       const Tensor b = in[1] * 2;
+                       const Tensor c = f.contrib().cond(
+                           f.zeros({1}), [&] { return Tensors{in[0]}; }, [&] { return Tensors{b}; })[0];
+                       return {child ? blocks[0](Tensors{c})[0] : inner(f, c), b};
+                     }},
+                    two, 2);
+  }
+}
+
+TEST_CASE("what loops and branches in Pause return is a constant, if their bodies open Record or not") {
+  for (const bool own : {false, true}) {
+    CAPTURE(own);
+    const auto value = [&](F& f, const Tensors& in) {
+      std::optional<autograd::Record> record;
+      if (own) record.emplace();
+      return own ? f.tanh(in[0]) : in[0];
+    };
+    for (const bool made : {false, true}) {
+      CAPTURE(made);
+      check_histories(
+          of([&](F& f, const Tensors& given) -> Tensors {
+            const Tensors in{made ? given[0] * 2 : given[0]};
+            const autograd::Pause pause;
+            Tensors out = f.contrib()
+                              .foreach (
+                                  [&](const Tensors&, const Tensors&) {
+                                    return Results{{}, {value(f, in)}};
+                                  },
+                                  {f.ones({2, 1})}, {f.zeros({2, 3})})
+                              .states;
+            out.push_back(three_times(f,
+                                      [&](const Tensors&) {
+                                        return Results{{}, {value(f, in)}};
+                                      },
+                                      {f.zeros({2, 3})})
+                              .states[0]);
+            out.push_back(f.contrib().cond(
+                f.ones({1}), [&] { return Tensors{value(f, in)}; }, [&] { return Tensors{in[0] * 2}; })[0]);
+            return out;
+          }),
+          two, 2);
+    }
+  }
+}
+
+TEST_CASE("a child returns the view that it was given") {
+  for (const bool written : {false, true}) {
+    CAPTURE(written);
+    check_histories({{[](F&, const Tensors& in) -> Tensors { return in; },
+                      [](F& f, const Tensors& in) -> Tensors {
+                        return {uses(f, in[0]) * in[0], in[0], in[0][0]};
+                      }},
+                     [&](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+                       const Tensor base = f.stack({in[0] * 1.5, in[1]}, {.axis = 0});
+                       // A block around it: the child is given a value of its own.
+                       Net around([&](F& g, const Tensors& given) -> Tensors {
+                         const Tensor x = blocks[0](Tensors{given[0]})[0];
+                         return {uses(g, x) * x, x};
+                       });
+                       Tensors out = around(Tensors{base[0]});
+                       for (const Tensor& t : blocks[1](Tensors{out[1]})) out.push_back(t);
+                       if (written) {
+                         Tensor w = out[1];
+                         w[0] = f.tanh(w[1]);
+                         out.push_back(base);
+                       }
+                       return out;
+                     }},
+                    two, 2);
+  }
+}
+
+TEST_CASE("a block with two results of which one leads to the variable") {
+  check_histories({{[](F&, const Tensors& in) -> Tensors {
+                     return {in[0] * 1.0, in[1] * 1.0};
+                   }},
+                   [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+                     const Tensors q = blocks[0](in);
+                     Tensor y = q[0] * q[1];
+                     y[0] = f.tanh(y[1]);
+                     return {y, q[0] * q[1]};
+                   }},
+                  two, 2);
+}
+
+TEST_CASE("a block catches the error of a write into a variable, and goes on") {
+  for (const bool hybrid : {false, true})
+    for (const bool attached : {false, true, false}) {
+      CAPTURE(hybrid, attached);
+      int caught = 0, line = 0;
+      Net net([&](F&, const Tensors& in) -> Tensors {
+        Tensor x = in[0];
+        try {
+          line = __LINE__ + 1;
+          x[0] = 5.0;
+        } catch (const Error& e) {
+          CHECK_THAT(e.what(), Catch::Contains(fmt::format("returned_history_test.cpp:{}: ", line)));
+          ++caught;
+        }
+        return {x * 2};
+      });
+      if (hybrid) net.hybridize();
+      for (int call = 0; call < 2; ++call) {
+        Tensor x = numbers({2, 3}, 1);
+        if (attached) x.attach_grad();
+        const Tensor y = autograd::record([&] { return net(Tensors{x})[0]; });
+        if (attached) y.backward();
+        CHECK(x[0].to_vector<float>() ==
+              (attached ? numbers({2, 3}, 1)[0].to_vector<float>() : std::vector<float>{5, 5, 5}));
+        if (attached) CHECK(x.grad().to_vector<float>() == std::vector<float>(6, 2));
+      }
+      CHECK(caught == (attached ? 2 : 0));
+    }
+}
