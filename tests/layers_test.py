@@ -57,7 +57,7 @@ MAY_INCLUDE = {
     "frontend/gluon/checkpoint": [
         "frontend/eager", "frontend/formats", "frontend/gluon/parameter", "frontend/gluon/trainer", "frontend/tensor", "ir", "runtime"],
     "frontend/gluon/progress": ["frontend/eager", "frontend/formats", "runtime"],
-    "frontend/gluon/model_zoo": ["frontend/tensor", "runtime"],
+    "frontend/gluon/model_zoo": ["frontend/eager", "frontend/tensor", "runtime"],
     "frontend/model": [
         "codegen/driver", "frontend/eager", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir",
         "runtime"],

@@ -110,22 +110,27 @@ Tensor padded(const Column& column, std::size_t place, const PadOptions& options
 
 }  // namespace
 
-Batch Stack::operator()(std::span<const Sample> samples) const { return of_columns(samples, stacked); }
+Batch Stack::operator()(std::span<const Sample> samples, Where where) const {
+  return at_line(where, [&] { return of_columns(samples, stacked); });
+}
 
-Pad::Pad(const PadOptions& options) : options_(options) {
+Pad::Pad(const PadOptions& options, Where where) : options_(options) {
   if (options.round_to && *options.round_to < 1)
-    fail("Pad: round_to is {}: it must be 1 or more", *options.round_to);
+    fail("{}Pad: round_to is {}: it must be 1 or more", line_prefix(where), *options.round_to);
 }
 
-Batch Pad::operator()(std::span<const Sample> samples) const {
-  return of_columns(samples,
-                    [&](const Column& column, std::size_t place) { return padded(column, place, options_); });
+Batch Pad::operator()(std::span<const Sample> samples, Where where) const {
+  return at_line(where, [&] {
+    return of_columns(
+        samples, [&](const Column& column, std::size_t place) { return padded(column, place, options_); });
+  });
 }
 
-Batch Append::operator()(std::span<const Sample> samples) const {
+Batch Append::operator()(std::span<const Sample> samples, Where where) const {
   std::vector<Tensor> arrays;
   for (const Sample& s : samples)
     for (const Tensor& t : s) {
+      check_readable(t, "a batch", where);
       const Tensor here = t.to(cpu());
       // Not by reshape(), for which an extent of 0 is a code
       arrays.push_back(expand_ ? TensorAccess::make(TensorAccess::array(here), TensorAccess::offset(here),
@@ -135,22 +140,24 @@ Batch Append::operator()(std::span<const Sample> samples) const {
   return arrays;
 }
 
-Group::Group(std::vector<BatchifyFn> parts, std::source_location where) : parts_(std::move(parts)) {
+Group::Group(std::vector<BatchifyFn> parts, Where where) : parts_(std::move(parts)) {
   for (const BatchifyFn& part : parts_)
     if (!part) fail("{}Group: a part is an empty function", line_prefix(where));
 }
 
-Batch Group::operator()(std::span<const Sample> samples) const {
-  const std::vector<Column> columns = columns_of(samples);
-  if (columns.size() != parts_.size())
-    fail("Group has {} ways to make a batch, and the samples {} arrays", parts_.size(), columns.size());
-  std::vector<Tensor> arrays;
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const std::vector<Sample> part(columns[i].begin(), columns[i].end());
-    const Batch made = parts_[i](part);
-    arrays.insert(arrays.end(), made.begin(), made.end());
-  }
-  return arrays;
+Batch Group::operator()(std::span<const Sample> samples, Where where) const {
+  return at_line(where, [&]() -> Batch {
+    const std::vector<Column> columns = columns_of(samples);
+    if (columns.size() != parts_.size())
+      fail("Group has {} ways to make a batch, and the samples {} arrays", parts_.size(), columns.size());
+    std::vector<Tensor> arrays;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const std::vector<Sample> part(columns[i].begin(), columns[i].end());
+      const Batch made = parts_[i](part);
+      arrays.insert(arrays.end(), made.begin(), made.end());
+    }
+    return arrays;
+  });
 }
 
 }  // namespace kiln::data::batchify

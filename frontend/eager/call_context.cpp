@@ -1,5 +1,6 @@
 #include "frontend/eager/call_context.h"
 
+#include "frontend/eager/invoke.h"
 #include "frontend/trace/trace.h"
 #include "ir/graph.h"
 #include "runtime/accelerator.h"
@@ -35,8 +36,8 @@ NodeModes::~NodeModes() {
 
 bool is_training() { return CallContext::current().training; }
 
-DeviceScope::DeviceScope(Device device) : outer_(CallContext::current().device) {
-  (void)accelerator_of(device);
+DeviceScope::DeviceScope(Device device, std::source_location where) : outer_(CallContext::current().device) {
+  at_line(where, [&] { (void)accelerator_of(device); });
   CallContext::current().device = device;
 }
 DeviceScope::~DeviceScope() { CallContext::current().device = outer_; }

@@ -30,13 +30,14 @@ std::string input_name(const ir::OpDef& op, std::size_t i) {
   return "'" + std::string(op.inputs[i]) + "'";
 }
 
-// Whether a message begins with a location such as "net.cpp:12: ".
-bool names_place(std::string_view message) {
-  const std::string_view place = message.substr(0, message.find(": "));
-  const std::size_t colon = place.rfind(':');
-  return colon != std::string_view::npos && colon + 1 < place.size() &&
-         place.find(' ') == std::string_view::npos &&
-         place.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+// Whether a line is the program's: not that of a default argument which the standard library (std::function,
+// std::make_shared), a header of Kiln or Kiln itself evaluates.
+bool is_of_program(std::string_view file) {
+  constexpr std::string_view here = std::source_location::current().file_name(), name = "eager/invoke.cpp";
+  static_assert(here.ends_with(name));
+  constexpr std::string_view library = here.substr(0, here.size() - name.size());
+  return !file.starts_with(library) && file.find("/include/kiln/") == std::string_view::npos &&
+         file.find("/include/c++/") == std::string_view::npos;
 }
 
 // The attribute `scalar` as an array of one element.
@@ -62,11 +63,20 @@ ir::Attrs given_attrs(const OpCall& call) {
 
 std::string line_prefix(std::source_location where) {
   const std::source_location resolved = CallSite::resolve(where);
-  // The default argument of what the standard library calls: std::make_shared, std::function. Its line is not
-  // the program's.
-  if (std::string_view(resolved.file_name()).find("/include/c++/") != std::string_view::npos) return {};
+  if (!is_of_program(resolved.file_name())) return {};
   const std::string line = SourceLocation(resolved).str();
   return line.empty() ? line : line + ": ";
+}
+
+std::string_view place_of(std::string_view message) {
+  const std::size_t end = message.find(": ");
+  if (end == std::string_view::npos) return {};
+  const std::string_view place = message.substr(0, end);
+  const std::size_t colon = place.rfind(':');
+  const bool is_place = colon != std::string_view::npos && colon + 1 < place.size() &&
+                        place.find(' ') == std::string_view::npos &&
+                        place.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  return is_place ? message.substr(0, end + 2) : std::string_view();
 }
 
 void rethrow_at_line(std::source_location where) {
@@ -75,7 +85,7 @@ void rethrow_at_line(std::source_location where) {
     throw;
   } catch (const Error& e) {
     // Exceptions of the program's own types are rethrown unchanged.
-    if (line.empty() || typeid(e) != typeid(Error) || names_place(e.what())) throw;
+    if (line.empty() || typeid(e) != typeid(Error) || !place_of(e.what()).empty()) throw;
     throw Error(line + e.what(), e.kind());
   } catch (const std::bad_alloc&) {
     fail("{}out of memory: {} bytes are held by live arrays", line, memory_report().live_bytes);

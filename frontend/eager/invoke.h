@@ -85,8 +85,11 @@ const ir::OpDef& find_op_or_throw(std::string_view op_name);
 /// The given attributes, and the count attribute of a list of inputs.
 ir::Attrs given_attrs(const OpCall& call);
 
-/// "net.cpp:12: " of the resolved call site, or nothing.
+/// "net.cpp:12: " of the resolved call site; nothing for a line of Kiln's own, or of the standard library.
 std::string line_prefix(std::source_location where);
+
+/// The location, as "net.cpp:12: ", with which a message begins; empty if there is none.
+std::string_view place_of(std::string_view message);
 
 /// Rethrows the current exception: an Error with the program's line, unless it starts with a location
 /// already; std::bad_alloc as an Error.

@@ -10,12 +10,21 @@ namespace {
 /// A sampler: random values of a shape, in f32 or f64, for the operator's attributes.
 using Sample = Value (*)(Primitives&, const TensorType&, const Attrs&);
 
-Value uniform(Primitives& p, const TensorType& type, const Attrs& a) {
+/// numpy's spelling allows a low above high.
+Value uniform_between(Primitives& p, const TensorType& type, const Attrs& a) {
   const double low = a.real("low"), high = a.real("high");
   Value u = p.random_uniform(type.shape, type.dtype);
   return p.add(p.mul(u, p.like(u, high - low)), p.like(u, low));
 }
+Value uniform(Primitives& p, const TensorType& type, const Attrs& a) {
+  if (!(a.real("low") <= a.real("high")))
+    fail("the uniform distribution needs a low of at most high, got {} and {}", a.real("low"),
+         a.real("high"));
+  return uniform_between(p, type, a);
+}
 Value normal(Primitives& p, const TensorType& type, const Attrs& a) {
+  if (!(a.real("scale") >= 0))
+    fail("the normal distribution needs a deviation scale of 0 or more, got {}", a.real("scale"));
   Value z = normal_sample(p, type);
   return p.add(p.mul(z, p.like(z, a.real("scale"))), p.like(z, a.real("loc")));
 }
@@ -120,7 +129,7 @@ std::span<const OpDef> random_ops() {
        .summary = "Uniform in [low, high).",
        .attrs = {required("low", AttrKind::real), required("high", AttrKind::real), tuple_or_none("size"),
                  context_attr(), dtype_attr("float32")},
-       .compose = of_size<uniform>},
+       .compose = of_size<uniform_between>},
       {.name = "_npi_normal",
        .summary = "Normal with mean loc and deviation scale.",
        .attrs = {required("loc", AttrKind::real), required("scale", AttrKind::real), tuple_or_none("size"),

@@ -87,9 +87,8 @@ Symbol::operator Tensor() const {
   return tensors[0];
 }
 
-Symbol Symbol::load_json(std::string_view json, const std::string& file) {
-  SymbolGraph graph = parse_symbol_graph(json, file);
-  return SymbolAccess::make(std::move(graph.heads));
+Symbol Symbol::load_json(std::string_view json, const std::string& file, std::source_location where) {
+  return at_line(where, [&] { return SymbolAccess::make(parse_symbol_graph(json, file).heads); });
 }
 
 Symbol Symbol::load(const std::string& path, std::source_location where) {
@@ -170,7 +169,12 @@ Symbol Symbol::operator[](std::string_view output) const {
   return (*this)[static_cast<int>(found - names.begin())];
 }
 
-InferredShapes Symbol::infer_shape(const std::map<std::string, Shape>& known) const {
+InferredShapes Symbol::infer_shape(const std::map<std::string, Shape>& known,
+                                   std::source_location where) const {
+  return at_line(where, [&] { return shapes_for(known); });
+}
+
+InferredShapes Symbol::shapes_for(const std::map<std::string, Shape>& known) const {
   TypedGraph graph(state().graph.heads);
   const Variables variables = variables_of(graph.order);
   for (const auto& [name, shape] : known) {
@@ -224,15 +228,19 @@ Symbol var(const std::string& name, const VarOptions& options) {
   return SymbolAccess::make({{std::move(node), 0, 0}});
 }
 
-Symbol group(const std::vector<Symbol>& symbols) {
-  std::vector<ir::Entry> outputs;
-  for (const Symbol& s : symbols)
-    for (const ir::Entry& e : SymbolAccess::entries(s)) outputs.push_back(e);
-  return SymbolAccess::make(std::move(outputs));
+Symbol group(const std::vector<Symbol>& symbols, std::source_location where) {
+  return at_line(where, [&] {
+    std::vector<ir::Entry> outputs;
+    for (const Symbol& s : symbols)
+      for (const ir::Entry& e : SymbolAccess::entries(s)) outputs.push_back(e);
+    return SymbolAccess::make(std::move(outputs));
+  });
 }
 
 Symbol load(const std::string& path, std::source_location where) { return Symbol::load(path, where); }
-Symbol load_json(std::string_view json) { return Symbol::load_json(json); }
+Symbol load_json(std::string_view json, std::source_location where) {
+  return Symbol::load_json(json, "the JSON text", where);
+}
 
 }  // namespace sym
 }  // namespace kiln

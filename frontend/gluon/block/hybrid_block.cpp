@@ -76,9 +76,11 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
       for (const Parameter& p : s.params) ParameterAccess::finish_deferred(p);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::user || dynamic_cast<const NoForm*>(&e)) throw;
-      throw DeferredInitializationError("Deferred initialization of " + b.name() +
-                                        " failed for inputs of shape " + detail::shapes_of(inputs) + ": " +
-                                        e.what());
+      const std::string_view why = e.what(), place = place_of(why);
+      throw DeferredInitializationError(
+          fmt::format("{}Deferred initialization of {} failed for inputs of shape {}: {}",
+                      place.empty() ? line_prefix(CallSite::caller()) : place, b.name(),
+                      detail::shapes_of(inputs), why.substr(place.size())));
     }
   }
   std::optional<NameScope> names;

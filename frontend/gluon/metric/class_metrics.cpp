@@ -1,4 +1,5 @@
 // Metrics of scores and probabilities of classes.
+#include "frontend/eager/invoke.h"
 #include "frontend/gluon/metric/scores.h"
 
 #include <kiln/metric.h>
@@ -35,9 +36,10 @@ void Accuracy::add(const Tensor& labels, const Tensor& preds) {
   count_ += rows;
 }
 
-TopKAccuracy::TopKAccuracy(int top_k, const std::string& name)
+TopKAccuracy::TopKAccuracy(int top_k, const std::string& name, Where where)
     : EvalMetric(fmt::format("{}_{}", name, top_k)), top_k_(top_k) {
-  if (top_k < 1) fail("TopKAccuracy: top_k is {}; it is a number of classes, at least 1", top_k);
+  if (top_k < 1)
+    fail("{}TopKAccuracy: top_k is {}; it is a number of classes, at least 1", line_prefix(where), top_k);
 }
 void TopKAccuracy::add(const Tensor& labels, const Tensor& preds) {
   const Scores scores(preds, 1, name());

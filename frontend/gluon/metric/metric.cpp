@@ -43,9 +43,9 @@ void Loss::add(const Tensor&, const Tensor& preds) {
   count_ += preds.size();
 }
 
-CustomMetric::CustomMetric(Function feval, std::string name, bool allow_extra_outputs)
+CustomMetric::CustomMetric(Function feval, std::string name, bool allow_extra_outputs, Where where)
     : EvalMetric(std::move(name)), feval_(std::move(feval)), allow_extra_outputs_(allow_extra_outputs) {
-  if (!feval_) fail("a CustomMetric needs a function of labels and predictions");
+  if (!feval_) fail("{}a CustomMetric needs a function of labels and predictions", line_prefix(where));
 }
 void CustomMetric::add_all(std::span<const Tensor> labels, std::span<const Tensor> preds) {
   const std::size_t both = std::min(labels.size(), preds.size());
@@ -58,16 +58,18 @@ void CustomMetric::add(const Tensor& labels, const Tensor& preds) {
   count_ += batch.count;
 }
 
-CompositeEvalMetric::CompositeEvalMetric(std::vector<std::shared_ptr<EvalMetric>> metrics, std::string name)
+CompositeEvalMetric::CompositeEvalMetric(std::vector<std::shared_ptr<EvalMetric>> metrics, std::string name,
+                                         Where where)
     : EvalMetric(std::move(name)) {
-  for (auto& m : metrics) add(std::move(m));
+  for (auto& m : metrics) add(std::move(m), where);
 }
-void CompositeEvalMetric::add(std::shared_ptr<EvalMetric> metric) {
-  if (!metric) fail("{}: the metric to add is a null pointer", name());
+void CompositeEvalMetric::add(std::shared_ptr<EvalMetric> metric, Where where) {
+  if (!metric) fail("{}{}: the metric to add is a null pointer", line_prefix(where), name());
   metrics_.push_back(std::move(metric));
 }
-EvalMetric& CompositeEvalMetric::get_metric(std::size_t i) const {
-  if (i >= metrics_.size()) fail("{} has no metric {}, but {} of them", name(), i, metrics_.size());
+EvalMetric& CompositeEvalMetric::get_metric(std::size_t i, Where where) const {
+  if (i >= metrics_.size())
+    fail("{}{} has no metric {}, but {} of them", line_prefix(where), name(), i, metrics_.size());
   return *metrics_[i];
 }
 void CompositeEvalMetric::reset() {

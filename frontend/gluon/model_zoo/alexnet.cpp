@@ -2,7 +2,7 @@
 
 namespace kiln::model_zoo::vision {
 
-AlexNet::AlexNet(const ModelOptions& o) : VisionModel("AlexNet", o) {
+AlexNet::AlexNet(const ModelOptions& o, Where where) try : VisionModel("AlexNet", o) {
   const auto scope = name_scope();
   features = sequence();
   const auto conv = [&](int channels, int kernel, int stride, int padding) {
@@ -23,6 +23,8 @@ AlexNet::AlexNet(const ModelOptions& o) : VisionModel("AlexNet", o) {
     features->add(nn::Dropout(0.5));
   }
   output = nn::Dense(o.classes);
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 }  // namespace kiln::model_zoo::vision

@@ -40,7 +40,7 @@ nn::HybridSequential transition(std::int64_t channels) {
 }  // namespace
 
 DenseNet::DenseNet(std::int64_t num_init_features, std::int64_t growth_rate,
-                   const std::vector<int>& block_config, const ModelOptions& o)
+                   const std::vector<int>& block_config, const ModelOptions& o, Where where) try
     : VisionModel("DenseNet", o) {
   const auto scope = name_scope();
   features = sequence();
@@ -62,6 +62,8 @@ DenseNet::DenseNet(std::int64_t num_init_features, std::int64_t growth_rate,
   features->add(nn::AvgPool2D(7));
   features->add(nn::Flatten());
   output = nn::Dense(o.classes);
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 }  // namespace kiln::model_zoo::vision

@@ -1,3 +1,4 @@
+#include "frontend/eager/invoke.h"
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"
 #include "runtime/once.h"
@@ -12,24 +13,25 @@ namespace kiln::model_zoo::vision {
 namespace {
 
 using detail::lower;
-using Make = std::function<VisionModel(const ModelOptions&)>;
+using Where = std::source_location;
+using Make = std::function<VisionModel(const ModelOptions&, Where)>;
 
 /// The factory of each network.
 std::map<std::string, Make> make_table() {
   std::map<std::string, Make> table;
-  table["alexnet"] = [](const ModelOptions& o) { return AlexNet(o); };
-  table["inceptionv3"] = [](const ModelOptions& o) { return Inception3(o); };
+  table["alexnet"] = [](const ModelOptions& o, Where w) { return AlexNet(o, w); };
+  table["inceptionv3"] = [](const ModelOptions& o, Where w) { return Inception3(o, w); };
   for (const char* version : {"1.0", "1.1"})
-    table[std::string("squeezenet") + version] = [=](const ModelOptions& o) {
-      return SqueezeNet(version, o);
+    table[std::string("squeezenet") + version] = [=](const ModelOptions& o, Where w) {
+      return SqueezeNet(version, o, w);
     };
 
   const auto vgg = [&](const std::string& depth, const std::vector<int>& layers) {
     const std::vector<int> filters = {64, 128, 256, 512, 512};
-    table["vgg" + depth] = [=](const ModelOptions& o) { return VGG(layers, filters, o); };
-    table["vgg" + depth + "_bn"] = [=](ModelOptions o) {
+    table["vgg" + depth] = [=](const ModelOptions& o, Where w) { return VGG(layers, filters, o, w); };
+    table["vgg" + depth + "_bn"] = [=](ModelOptions o, Where w) {
       o.batch_norm = true;
-      return VGG(layers, filters, o);
+      return VGG(layers, filters, o, w);
     };
   };
   vgg("11", {1, 1, 2, 2, 2});
@@ -38,7 +40,9 @@ std::map<std::string, Make> make_table() {
   vgg("19", {2, 2, 4, 4, 4});
 
   const auto densenet = [&](const std::string& depth, int begin, int growth, const std::vector<int>& blocks) {
-    table["densenet" + depth] = [=](const ModelOptions& o) { return DenseNet(begin, growth, blocks, o); };
+    table["densenet" + depth] = [=](const ModelOptions& o, Where w) {
+      return DenseNet(begin, growth, blocks, o, w);
+    };
   };
   densenet("121", 64, 32, {6, 12, 24, 16});
   densenet("161", 96, 48, {6, 12, 36, 24});
@@ -48,11 +52,11 @@ std::map<std::string, Make> make_table() {
   const auto resnet = [&](const std::string& depth, ResNetBlock block, const std::vector<int>& layers) {
     const std::vector<int> channels = block == ResNetBlock::basic ? std::vector{64, 64, 128, 256, 512}
                                                                   : std::vector{64, 256, 512, 1024, 2048};
-    table["resnet" + depth + "_v1"] = [=](const ModelOptions& o) {
-      return ResNetV1(block, layers, channels, o);
+    table["resnet" + depth + "_v1"] = [=](const ModelOptions& o, Where w) {
+      return ResNetV1(block, layers, channels, o, w);
     };
-    table["resnet" + depth + "_v2"] = [=](const ModelOptions& o) {
-      return ResNetV2(block, layers, channels, o);
+    table["resnet" + depth + "_v2"] = [=](const ModelOptions& o, Where w) {
+      return ResNetV2(block, layers, channels, o, w);
     };
   };
   resnet("18", ResNetBlock::basic, {2, 2, 2, 2});
@@ -62,8 +66,10 @@ std::map<std::string, Make> make_table() {
   resnet("152", ResNetBlock::bottleneck, {3, 8, 36, 3});
 
   const auto mobilenet = [&](const std::string& multiplier, double value) {
-    table["mobilenet" + multiplier] = [=](const ModelOptions& o) { return MobileNet(value, o); };
-    table["mobilenetv2_" + multiplier] = [=](const ModelOptions& o) { return MobileNetV2(value, o); };
+    table["mobilenet" + multiplier] = [=](const ModelOptions& o, Where w) { return MobileNet(value, o, w); };
+    table["mobilenetv2_" + multiplier] = [=](const ModelOptions& o, Where w) {
+      return MobileNetV2(value, o, w);
+    };
   };
   mobilenet("1.0", 1);
   mobilenet("0.75", 0.75);
@@ -96,12 +102,14 @@ VisionModel::VisionModel(const std::string& class_name, const ModelOptions& o)
 
 Tensor VisionModel::hybrid_forward(F&, const Tensor& x) { return output(features(x)); }
 
-VisionModel get_model(const std::string& name, const ModelOptions& options) {
-  const auto found = models().find(lower(name));
-  if (found == models().end())
-    fail("Model {} is not supported. Available options are\n\t{}", name, fmt::join(model_names(), "\n\t"));
-  check_options(found->first, options);
-  return found->second(options);
+VisionModel get_model(const std::string& name, const ModelOptions& options, std::source_location where) {
+  return at_line(where, [&] {
+    const auto found = models().find(lower(name));
+    if (found == models().end())
+      fail("Model {} is not supported. Available options are\n\t{}", name, fmt::join(model_names(), "\n\t"));
+    check_options(found->first, options);
+    return found->second(options, where);
+  });
 }
 
 std::vector<std::string> model_names() {

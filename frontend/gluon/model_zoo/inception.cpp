@@ -110,7 +110,7 @@ nn::HybridConcurrent block_e(const std::string& prefix) {
 
 }  // namespace
 
-Inception3::Inception3(const ModelOptions& o) : VisionModel("Inception3", o) {
+Inception3::Inception3(const ModelOptions& o, Where where) try : VisionModel("Inception3", o) {
   const auto scope = name_scope();
   features = sequence();
   features->add(basic_conv(plain(32, 2)));
@@ -134,6 +134,8 @@ Inception3::Inception3(const ModelOptions& o) : VisionModel("Inception3", o) {
   features->add(nn::AvgPool2D(8));
   features->add(nn::Dropout(0.5));
   output = nn::Dense(o.classes);
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 }  // namespace kiln::model_zoo::vision

@@ -77,7 +77,8 @@ struct Stage {
 
 }  // namespace
 
-MobileNet::MobileNet(double multiplier, const ModelOptions& o) : VisionModel("MobileNet", o) {
+MobileNet::MobileNet(double multiplier, const ModelOptions& o, Where where) try
+    : VisionModel("MobileNet", o) {
   const Scaled scaled(multiplier);
   const auto scope = name_scope();
   features = sequence();
@@ -103,9 +104,12 @@ MobileNet::MobileNet(double multiplier, const ModelOptions& o) : VisionModel("Mo
   features->add(nn::GlobalAvgPool2D());
   features->add(nn::Flatten());
   output = nn::Dense(o.classes);
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
-MobileNetV2::MobileNetV2(double multiplier, const ModelOptions& o) : VisionModel("MobileNetV2", o) {
+MobileNetV2::MobileNetV2(double multiplier, const ModelOptions& o, Where where) try
+    : VisionModel("MobileNetV2", o) {
   const Scaled scaled(multiplier);
   const auto scope = name_scope();
   features = nn::HybridSequential(BlockOptions{.prefix = "features_"});
@@ -132,6 +136,8 @@ MobileNetV2::MobileNetV2(double multiplier, const ModelOptions& o) : VisionModel
   scores.add(nn::Conv2D(o.classes, {.use_bias = false, .prefix = "pred_"}));
   scores.add(nn::Flatten());
   output = scores;
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 }  // namespace kiln::model_zoo::vision

@@ -1,4 +1,6 @@
 #pragma once
+#include "frontend/eager/invoke.h"
+
 #include <kiln/model_zoo.h>
 
 /// Helpers of all families.

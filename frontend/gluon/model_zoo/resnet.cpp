@@ -134,7 +134,7 @@ void add_stages(nn::HybridSequential& features, ResNetBlock kind, const std::vec
 }  // namespace
 
 ResNetV1::ResNetV1(ResNetBlock block, const std::vector<int>& layers, const std::vector<int>& channels,
-                   const ModelOptions& o)
+                   const ModelOptions& o, Where where) try
     : VisionModel("ResNetV1", o) {
   const auto scope = name_scope();
   features = sequence();
@@ -142,10 +142,12 @@ ResNetV1::ResNetV1(ResNetBlock block, const std::vector<int>& layers, const std:
   add_stages<ResidualV1>(*features, block, layers, channels);
   features->add(nn::GlobalAvgPool2D());
   output = nn::Dense(o.classes, {.in_units = channels.back()});
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 ResNetV2::ResNetV2(ResNetBlock block, const std::vector<int>& layers, const std::vector<int>& channels,
-                   const ModelOptions& o)
+                   const ModelOptions& o, Where where) try
     : VisionModel("ResNetV2", o) {
   const auto scope = name_scope();
   features = sequence();
@@ -157,6 +159,8 @@ ResNetV2::ResNetV2(ResNetBlock block, const std::vector<int>& layers, const std:
   features->add(nn::GlobalAvgPool2D());
   features->add(nn::Flatten());
   output = nn::Dense(o.classes, {.in_units = channels.back()});
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 }  // namespace kiln::model_zoo::vision

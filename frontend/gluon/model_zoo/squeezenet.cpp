@@ -24,7 +24,8 @@ nn::HybridSequential fire(std::int64_t squeeze, std::int64_t expand) {
 
 }  // namespace
 
-SqueezeNet::SqueezeNet(std::string_view version, const ModelOptions& o) : VisionModel("SqueezeNet", o) {
+SqueezeNet::SqueezeNet(std::string_view version, const ModelOptions& o, Where where) try
+    : VisionModel("SqueezeNet", o) {
   const bool first = version == "1.0";
   if (!first && version != "1.1") fail("There is no SqueezeNet '{}'; the versions are 1.0 and 1.1", version);
   // Squeezed channels of the fire blocks (each path expands to 4 times as many); 0 is a pooling layer.
@@ -47,6 +48,8 @@ SqueezeNet::SqueezeNet(std::string_view version, const ModelOptions& o) : Vision
   scores.add(nn::AvgPool2D(13));
   scores.add(nn::Flatten());
   output = scores;
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 }  // namespace kiln::model_zoo::vision

@@ -3,7 +3,8 @@
 
 namespace kiln::model_zoo::vision {
 
-VGG::VGG(const std::vector<int>& layers, const std::vector<int>& filters, const ModelOptions& o)
+VGG::VGG(const std::vector<int>& layers, const std::vector<int>& filters, const ModelOptions& o,
+         Where where) try
     : VisionModel("VGG", o) {
   if (layers.size() != filters.size())
     fail("VGG: {} numbers of layers, but {} of filters", layers.size(), filters.size());
@@ -23,6 +24,8 @@ VGG::VGG(const std::vector<int>& layers, const std::vector<int>& filters, const 
     features->add(nn::Dropout(0.5));
   }
   output = nn::Dense(o.classes, {.weight_initializer = "normal"});
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 }  // namespace kiln::model_zoo::vision

@@ -125,9 +125,9 @@ HybridConcurrent::HybridConcurrent(int axis, const BlockOptions& options)
     : HybridSequential(options, "hybridconcurrent"), axis_(axis) {}
 Tensors HybridConcurrent::hybrid_forward(F&, const Tensors& inputs) { return join(*this, inputs, axis_); }
 
-HybridLambda::HybridLambda(const std::string& op_name, const BlockOptions& options)
+HybridLambda::HybridLambda(const std::string& op_name, const BlockOptions& options, Where where)
     : HybridBlock(options, "hybridlambda"), op_name_(op_name) {
-  require_operator("HybridLambda", op_name);
+  at_line(where, [&] { require_operator("HybridLambda", op_name); });
 }
 HybridLambda::HybridLambda(std::size_t arity, Function fn, const BlockOptions& options)
     : HybridBlock(options, "hybridlambda"), arity_(arity), op_name_("<lambda>"), fn_(std::move(fn)) {}
@@ -148,9 +148,9 @@ Tensors HybridLambda::hybrid_forward(F& F, const Tensors& inputs) {
                      .hint = op_name_});
 }
 
-Lambda::Lambda(const std::string& op_name, const BlockOptions& options)
+Lambda::Lambda(const std::string& op_name, const BlockOptions& options, Where where)
     : Block(options, "lambda"), op_name_(op_name) {
-  require_operator("Lambda", op_name);
+  at_line(where, [&] { require_operator("Lambda", op_name); });
 }
 Lambda::Lambda(Function fn, const BlockOptions& options)
     : Block(options, "lambda"), op_name_("<lambda>"), fn_(std::move(fn)) {}

@@ -8,13 +8,15 @@ namespace kiln {
 
 namespace nn {
 
-ReflectionPad2D::ReflectionPad2D(const Shape& padding, const BlockOptions& options)
+ReflectionPad2D::ReflectionPad2D(const Shape& padding, const BlockOptions& options, Where where) try
     : HybridBlock(options, "reflectionpad2d"),
       padding_(padding.rank() == 1 ? Shape{0, 0, 0, 0, padding[0], padding[0], padding[0], padding[0]}
                                    : padding) {
   if (padding_.rank() != 8) fail("ReflectionPad2D takes one number or eight, not {}", padding.str());
   for (const std::int64_t p : padding_)
     if (p < 0) fail("ReflectionPad2D takes padding of 0 or more, not {}", padding.str());
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 Tensor ReflectionPad2D::hybrid_forward(F& F, const Tensor& x) {
   return F.pad(x, {.mode = "reflect", .pad_width = {padding_.begin(), padding_.end()}});
@@ -24,7 +26,7 @@ Tensor ReflectionPad2D::hybrid_forward(F& F, const Tensor& x) {
 
 namespace contrib::nn {
 
-SyncBatchNorm::SyncBatchNorm(const SyncBatchNormOptions& o)
+SyncBatchNorm::SyncBatchNorm(const SyncBatchNormOptions& o, Where where) try
     : BatchNorm({.axis = 1,
                  .momentum = o.momentum,
                  .epsilon = o.epsilon,
@@ -38,7 +40,7 @@ SyncBatchNorm::SyncBatchNorm(const SyncBatchNormOptions& o)
                  .in_channels = o.in_channels,
                  .prefix = o.prefix,
                  .params = o.params},
-                "syncbatchnorm", nullptr) {
+                "syncbatchnorm", nullptr, where) {
   const int devices = o.num_devices.value_or(1);
   if (devices != 1)
     fail("SyncBatchNorm over {} devices: this version of Kiln runs a network on one; leave num_devices out",
@@ -49,6 +51,8 @@ SyncBatchNorm::SyncBatchNorm(const SyncBatchNormOptions& o)
                                                             {"use_global_stats", o.use_global_stats},
                                                             {"ndev", std::int64_t{devices}},
                                                             {"key", detail::word(prefix())}});
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 std::string SyncBatchNorm::str() const {
   const ir::Attrs& a = config_->attrs;
@@ -61,10 +65,12 @@ std::string SyncBatchNorm::str() const {
       channels ? std::to_string(channels) : "None");
 }
 
-PixelShuffle::PixelShuffle(const kiln::nn::Extents& factor, int rank, std::string_view kind)
+PixelShuffle::PixelShuffle(const kiln::nn::Extents& factor, int rank, std::string_view kind, Where where) try
     : HybridBlock(BlockOptions{}, kind), factors_(factor.of_rank(rank, "factor")) {
   for (const std::int64_t f : factors_)
     if (f < 1 || f > 1 << 20) fail("A pixel shuffle needs positive factors, not {}", factors_.str());
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 std::string PixelShuffle::str() const {
   return fmt::format("{}({})", class_name(),

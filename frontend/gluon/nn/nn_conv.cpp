@@ -102,14 +102,17 @@ Tensor Conv::hybrid_forward(F&, const Tensor& x) {
   return act_ ? (*act_)(y) : y;
 }
 
-Pool::Pool(int rank, const char* type, bool global, const PoolOptions& o)
+Pool::Pool(int rank, const char* type, bool global, const PoolOptions& o, Where where) try
     : Layer({.prefix = o.prefix}, "pool", pool_config(rank, type, global, o)),
       size_(o.pool_size.of_rank(rank, "pool_size")),
       stride_(o.strides.value_or(o.pool_size).of_rank(rank, "strides")),
       pad_(o.padding.of_rank(rank, "padding")),
       ceil_(o.ceil_mode),
       global_(global),
-      type_(type) {}
+      type_(type) {
+} catch (const Error&) {
+  rethrow_at_line(where);
+}
 
 std::string Pool::str() const {
   const auto python = [](bool b) { return b ? "True" : "False"; };

@@ -80,7 +80,8 @@ std::string Dropout::str() const {
 }
 Tensor Dropout::hybrid_forward(F& F, const Tensor& x) { return rate_ > 0 ? apply_op({x}) : F.identity(x); }
 
-Embedding::Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& o)
+Embedding::Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& o,
+                     Where where) try
     : Layer({.prefix = o.prefix, .params = o.params}, "embedding",
             layer_config("Embedding", {{"input_dim", input_dim},
                                        {"output_dim", output_dim},
@@ -90,6 +91,8 @@ Embedding::Embedding(std::int64_t input_dim, std::int64_t output_dim, const Embe
       output_dim_(output_dim) {
   weight = params().get("weight", {input_dim, output_dim},
                         {.dtype = o.dtype, .init = o.weight_initializer, .dtype_by_name = true});
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 std::string Embedding::str() const {
   return fmt::format("{}({} -> {}, {})", class_name(), input_dim_, output_dim_, name_of(weight.dtype()));

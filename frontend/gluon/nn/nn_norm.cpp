@@ -17,9 +17,10 @@ Parameter per_channel(const Block& layer, const char* name, std::int64_t channel
       {.grad_req = learnt ? GradReq::write : GradReq::null, .init = init, .differentiable = differentiable});
 }
 
-}  // namespace
-
-namespace {
+void check_epsilon(const Block& layer, double epsilon) {
+  if (!(epsilon >= 0))
+    fail("{}: epsilon is {}; it is added to a variance, and 0 or more", layer.class_name(), epsilon);
+}
 
 std::shared_ptr<const detail::LayerConfig> batch_norm_config(std::string_view op, const BatchNormOptions& o) {
   return layer_config(op, {{"axis", std::int64_t{o.axis}},
@@ -31,19 +32,25 @@ std::shared_ptr<const detail::LayerConfig> batch_norm_config(std::string_view op
 
 }  // namespace
 
-BatchNorm::BatchNorm(const BatchNormOptions& o)
-    : BatchNorm(o, "batchnorm", batch_norm_config("BatchNorm", o)) {}
-BatchNormReLU::BatchNormReLU(const BatchNormOptions& o)
-    : BatchNorm(o, "batchnormrelu", batch_norm_config("_contrib_BatchNormWithReLU", o)) {}
+BatchNorm::BatchNorm(const BatchNormOptions& o, Where where)
+    : BatchNorm(o, "batchnorm", batch_norm_config("BatchNorm", o), where) {}
+BatchNormReLU::BatchNormReLU(const BatchNormOptions& o, Where where)
+    : BatchNorm(o, "batchnormrelu", batch_norm_config("_contrib_BatchNormWithReLU", o), where) {}
 
 BatchNorm::BatchNorm(const BatchNormOptions& o, std::string_view kind,
-                     std::shared_ptr<const detail::LayerConfig> config)
+                     std::shared_ptr<const detail::LayerConfig> config, Where where) try
     : Layer({.prefix = o.prefix, .params = o.params}, kind, std::move(config)), axis_(o.axis) {
+  check_epsilon(*this, o.epsilon);
+  if (!(o.momentum >= 0 && o.momentum <= 1))
+    fail("{}: momentum is {}; it is the share that running statistics keep, from 0 to 1", class_name(),
+         o.momentum);
   gamma = per_channel(*this, "gamma", o.in_channels, o.gamma_initializer, o.scale, o.scale);
   beta = per_channel(*this, "beta", o.in_channels, o.beta_initializer, o.center, o.center);
   running_mean = per_channel(*this, "running_mean", o.in_channels, o.running_mean_initializer, false, false);
   running_var =
       per_channel(*this, "running_var", o.in_channels, o.running_variance_initializer, false, false);
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 std::string BatchNorm::str() const {
@@ -60,12 +67,15 @@ Tensor BatchNorm::hybrid_forward(F&, const Tensor& x) {
   return apply_op({x, gamma, beta, running_mean, running_var});
 }
 
-LayerNorm::LayerNorm(const NormOptions& o)
+LayerNorm::LayerNorm(const NormOptions& o, Where where) try
     : Layer({.prefix = o.prefix, .params = o.params}, "layernorm",
             layer_config("LayerNorm", {{"axis", std::int64_t{o.axis}}, {"eps", o.epsilon}})),
       options_(o) {
+  check_epsilon(*this, o.epsilon);
   gamma = per_channel(*this, "gamma", o.in_channels, o.gamma_initializer, o.scale, true);
   beta = per_channel(*this, "beta", o.in_channels, o.beta_initializer, o.center, true);
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 std::string LayerNorm::str() const {
   return fmt::format("{}(eps={}, axis={}, center={}, scale={}, in_channels={})", class_name(),
@@ -76,12 +86,15 @@ Tensor LayerNorm::hybrid_forward(F& F, const Tensor& x) {
   return F.LayerNorm(x, gamma, beta, {.axis = options_.axis, .eps = options_.epsilon});
 }
 
-InstanceNorm::InstanceNorm(const InstanceNormOptions& o)
+InstanceNorm::InstanceNorm(const InstanceNormOptions& o, Where where) try
     : Layer({.prefix = o.prefix, .params = o.params}, "instancenorm",
             layer_config("InstanceNorm", {{"eps", o.epsilon}})),
       options_(o) {
+  check_epsilon(*this, o.epsilon);
   gamma = per_channel(*this, "gamma", o.in_channels, o.gamma_initializer, o.scale, true);
   beta = per_channel(*this, "beta", o.in_channels, o.beta_initializer, o.center, true);
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 std::string InstanceNorm::str() const {
   return fmt::format("{}(eps={}, axis={}, center={}, scale={}, in_channels={})", class_name(),
@@ -98,6 +111,7 @@ GroupNorm::GroupNorm(const GroupNormOptions& o, Where where) try
     : Layer({.prefix = o.prefix, .params = o.params}, "groupnorm",
             layer_config("GroupNorm", {{"num_groups", o.num_groups}, {"eps", o.epsilon}})),
       options_(o) {
+  check_epsilon(*this, o.epsilon);
   if (o.num_groups < 1) fail("GroupNorm needs a positive num_groups, not {}", o.num_groups);
   gamma = per_channel(*this, "gamma", o.num_groups, o.gamma_initializer, o.scale, true);
   beta = per_channel(*this, "beta", o.num_groups, o.beta_initializer, o.center, true);

@@ -198,15 +198,16 @@ void ParameterAccess::set_weights(const Parameter& p, Weights weights) {
     static_cast<void>(TensorAccess::array(s.data)->data());
 }
 
-Parameter::Parameter(const std::string& name, const Shape& shape, const ParameterOptions& options)
+Parameter::Parameter(const std::string& name, const Shape& shape, const ParameterOptions& options,
+                     std::source_location where)
     : state_(std::make_shared<ParameterState>()) {
   for (std::int64_t d : shape)
     if (d < 0)
       fail(
-          "Parameter '{}' has a negative extent in its shape {}; 0 is an extent that the first call "
+          "{}Parameter '{}' has a negative extent in its shape {}; 0 is an extent that the first call "
           "determines",
-          name, shape.str());
-  check_multipliers(name, options.lr_mult, options.wd_mult);
+          line_prefix(where), name, shape.str());
+  at_line(where, [&] { check_multipliers(name, options.lr_mult, options.wd_mult); });
   state_->name = name;
   state_->shape = shape;
   state_->options = options;

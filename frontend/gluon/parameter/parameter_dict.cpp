@@ -137,27 +137,31 @@ bool detail::ParameterHandle::operator==(const ParameterHandle& o) const {
 
 const std::string& ParameterDict::prefix() const { return state_->prefix; }
 
-Parameter ParameterDict::get(std::string_view name, const Shape& shape,
-                             const ParameterOptions& options) const {
-  const std::string full = state_->prefix + std::string(name);
-  if (const Parameter* p = state_->find(full)) {
-    check_or_complete(*p, shape, options);
-    return *p;
-  }
-  state_->add_new(full, Parameter(full, shape, options));
-  return state_->items.back();
+Parameter ParameterDict::get(std::string_view name, const Shape& shape, const ParameterOptions& options,
+                             Where where) const {
+  return at_line(where, [&] {
+    const std::string full = state_->prefix + std::string(name);
+    if (const Parameter* p = state_->find(full)) {
+      check_or_complete(*p, shape, options);
+      return *p;
+    }
+    state_->add_new(full, Parameter(full, shape, options));
+    return state_->items.back();
+  });
 }
 
-Constant ParameterDict::get_constant(std::string_view name, const Tensor& value) const {
-  const std::string full = state_->prefix + std::string(name);
-  Constant made(full, value);
-  if (const Parameter* p = state_->find(full)) {
-    check_constant(*p, value);
-    static_cast<Parameter&>(made) = *p;
+Constant ParameterDict::get_constant(std::string_view name, const Tensor& value, Where where) const {
+  return at_line(where, [&] {
+    const std::string full = state_->prefix + std::string(name);
+    Constant made(full, value);
+    if (const Parameter* p = state_->find(full)) {
+      check_constant(*p, value);
+      static_cast<Parameter&>(made) = *p;
+      return made;
+    }
+    state_->add_new(full, made);
     return made;
-  }
-  state_->add_new(full, made);
-  return made;
+  });
 }
 
 Parameter ParameterDict::operator[](std::string_view full_name) const {

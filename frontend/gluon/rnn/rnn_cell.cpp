@@ -49,6 +49,10 @@ Tensors RecurrentCell::begin_state(const BeginStateOptions& options) {
   return kiln::detail::make_states(*this, block(), state_info(options.batch_size), options);
 }
 
+Tensors RecurrentCell::begin_state(std::int64_t batch_size, Where where) {
+  return at_line(where, [&] { return begin_state(BeginStateOptions{.batch_size = batch_size}); });
+}
+
 void RecurrentCell::reset() {
   CellMemory& memory = CellAccess::memory(*this);
   memory = {.modifier_calls = memory.modifier_calls};  // a modifier resets its base cell in its own calls

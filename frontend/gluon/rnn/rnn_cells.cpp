@@ -57,7 +57,7 @@ std::string mapping(const Parameter& i2h_weight) {
 namespace rnn {
 
 DenseCell::DenseCell(std::string_view kind, std::int64_t gates, std::int64_t hidden_size,
-                     const CellOptions& o, std::int64_t recurrent_size)
+                     const CellOptions& o, Where where, std::int64_t recurrent_size) try
     : HybridRecurrentCell({.prefix = o.prefix, .params = o.params}, kind),
       hidden_size_(hidden_size),
       gates_(gates),
@@ -72,6 +72,8 @@ DenseCell::DenseCell(std::string_view kind, std::int64_t gates, std::int64_t hid
   h2h_weight = params().get("h2h_weight", {rows, recurrent}, {.init = o.h2h_weight_initializer});
   i2h_bias = params().get("i2h_bias", {rows}, {.init = o.i2h_bias_initializer});
   h2h_bias = params().get("h2h_bias", {rows}, {.init = o.h2h_bias_initializer});
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 std::string DenseCell::str() const { return class_name() + "(" + mapping(i2h_weight) + ")"; }
@@ -92,9 +94,10 @@ DenseCell::Products DenseCell::products(const Tensor& x, const Tensor& h) const 
   return {prefix, std::move(i2h), std::move(h2h)};
 }
 
-RNNCell::RNNCell(std::int64_t hidden_size, const CellOptions& o) : DenseCell("rnn", 1, hidden_size, o) {
+RNNCell::RNNCell(std::int64_t hidden_size, const CellOptions& o, Where where)
+    : DenseCell("rnn", 1, hidden_size, o, where) {
   if (!o.recurrent_activation.empty())
-    fail("RNNCell has no recurrent_activation; its activation is `activation`");
+    fail("{}RNNCell has no recurrent_activation; its activation is `activation`", line_prefix(where));
 }
 std::vector<StateInfo> RNNCell::state_info(std::int64_t batch_size) const {
   return {{.shape = {batch_size, hidden_size_}}};
@@ -108,7 +111,8 @@ StepOutput RNNCell::hybrid_forward(F&, const Tensor& x, const Tensors& states) {
   return {output, {output}};
 }
 
-LSTMCell::LSTMCell(std::int64_t hidden_size, const CellOptions& o) : DenseCell("lstm", 4, hidden_size, o) {}
+LSTMCell::LSTMCell(std::int64_t hidden_size, const CellOptions& o, Where where)
+    : DenseCell("lstm", 4, hidden_size, o, where) {}
 std::vector<StateInfo> LSTMCell::state_info(std::int64_t batch_size) const {
   return {{.shape = {batch_size, hidden_size_}}, {.shape = {batch_size, hidden_size_}}};
 }
@@ -126,9 +130,10 @@ StepOutput LSTMCell::hybrid_forward(F& F, const Tensor& x, const Tensors& states
   return {h, {h, c}};
 }
 
-GRUCell::GRUCell(std::int64_t hidden_size, const CellOptions& o) : DenseCell("gru", 3, hidden_size, o) {
+GRUCell::GRUCell(std::int64_t hidden_size, const CellOptions& o, Where where)
+    : DenseCell("gru", 3, hidden_size, o, where) {
   if (!o.activation.empty() || !o.recurrent_activation.empty())
-    fail("GRUCell has no activations to choose: they are tanh and sigmoid");
+    fail("{}GRUCell has no activations to choose: they are tanh and sigmoid", line_prefix(where));
 }
 std::vector<StateInfo> GRUCell::state_info(std::int64_t batch_size) const {
   return {{.shape = {batch_size, hidden_size_}}};
@@ -156,7 +161,8 @@ StepOutput GRUCell::hybrid_forward(F& F, const Tensor& x, const Tensors& states)
 
 namespace contrib::rnn {
 
-LSTMPCell::LSTMPCell(std::int64_t hidden_size, std::int64_t projection_size, const LSTMPCellOptions& o)
+LSTMPCell::LSTMPCell(std::int64_t hidden_size, std::int64_t projection_size, const LSTMPCellOptions& o,
+                     Where where)
     : DenseCell("lstmp", 4, hidden_size,
                 {.i2h_weight_initializer = o.i2h_weight_initializer,
                  .h2h_weight_initializer = o.h2h_weight_initializer,
@@ -165,9 +171,10 @@ LSTMPCell::LSTMPCell(std::int64_t hidden_size, std::int64_t projection_size, con
                  .input_size = o.input_size,
                  .prefix = o.prefix,
                  .params = o.params},
-                std::max<std::int64_t>(projection_size, 1)),
+                where, std::max<std::int64_t>(projection_size, 1)),
       projection_size_(projection_size) {
-  if (projection_size < 1) fail("LSTMPCell needs a positive projection_size, not {}", projection_size);
+  if (projection_size < 1)
+    fail("{}LSTMPCell needs a positive projection_size, not {}", line_prefix(where), projection_size);
   h2r_weight = params().get("h2r_weight", {projection_size, hidden_size}, {.init = o.h2r_weight_initializer});
 }
 std::vector<StateInfo> LSTMPCell::state_info(std::int64_t batch_size) const {

@@ -28,7 +28,7 @@ ir::AttrValue or_none(const std::optional<std::int64_t>& v) {
 }  // namespace
 
 Layer::Layer(std::string_view kind, std::string mode, std::int64_t gates, std::int64_t hidden_size,
-             const LayerOptions& o)
+             const LayerOptions& o, Where where) try
     : HybridBlock({.prefix = o.prefix, .params = o.params}, kind),
       mode_(std::move(mode)),
       gates_(gates),
@@ -63,6 +63,8 @@ Layer::Layer(std::string_view kind, std::string mode, std::int64_t gates, std::i
     }
     input = out * (o.bidirectional ? 2 : 1);
   }
+} catch (const Error&) {
+  rethrow_at_line(where);
 }
 
 std::string Layer::str() const {
@@ -82,11 +84,11 @@ std::vector<StateInfo> Layer::state_info(std::int64_t batch_size) const {
   return info;
 }
 
-Tensors Layer::begin_state(const BeginStateOptions& o) const {
+Tensors Layer::begin_state(const BeginStateOptions& o, Where where) const {
   const bool open = Trace::current() && !Trace::current()->shapes_known();
   if (o.batch_size < 0 || (o.batch_size == 0 && !open && !o.func))
-    fail("begin_state() of {} {} needs the size of the batch, as in begin_state(16), not {}", class_name(),
-         name(), o.batch_size);
+    fail("{}begin_state() of {} {} needs the size of the batch, as in begin_state(16), not {}",
+         line_prefix(where), class_name(), name(), o.batch_size);
   Tensors states;
   for (const StateInfo& info : state_info(o.batch_size)) {
     const std::string name = fmt::format("{}h0_{}", prefix(), states.size());
@@ -195,23 +197,20 @@ StepOutput Layer::operator()(const Tensor& x, const Tensors& states, Where where
 
 namespace {
 
-std::string rnn_mode(const std::string& activation) {
+std::string rnn_mode(const std::string& activation, std::source_location where) {
   if (activation != "relu" && activation != "tanh")
-    fail("RNN has the activations relu and tanh, not '{}'; RNNCell takes others", activation);
+    fail("{}RNN has the activations relu and tanh, not '{}'; RNNCell takes others", line_prefix(where),
+         activation);
   return "rnn_" + activation;
 }
 
 }  // namespace
 
-RNN::RNN(std::int64_t hidden_size, const LayerOptions& options, const std::string& activation,
-         Where where) try
-    : Layer("rnn", rnn_mode(activation), 1, hidden_size, options) {
-} catch (const Error&) {
-  rethrow_at_line(where);
-}
-LSTM::LSTM(std::int64_t hidden_size, const LayerOptions& options)
-    : Layer("lstm", "lstm", 4, hidden_size, options) {}
-GRU::GRU(std::int64_t hidden_size, const LayerOptions& options)
-    : Layer("gru", "gru", 3, hidden_size, options) {}
+RNN::RNN(std::int64_t hidden_size, const LayerOptions& options, const std::string& activation, Where where)
+    : Layer("rnn", rnn_mode(activation, where), 1, hidden_size, options, where) {}
+LSTM::LSTM(std::int64_t hidden_size, const LayerOptions& options, Where where)
+    : Layer("lstm", "lstm", 4, hidden_size, options, where) {}
+GRU::GRU(std::int64_t hidden_size, const LayerOptions& options, Where where)
+    : Layer("gru", "gru", 3, hidden_size, options, where) {}
 
 }  // namespace kiln::rnn

@@ -12,30 +12,34 @@ using detail::CellAccess;
 
 namespace {
 
-double probability(double p, const char* what) {
-  if (!(p >= 0 && p < 1)) fail("{} needs a probability of at least 0 and less than 1, not {}", what, p);
+double probability(double p, const char* what, std::source_location where) {
+  if (!(p >= 0 && p < 1))
+    fail("{}{} needs a probability of at least 0 and less than 1, not {}", line_prefix(where), what, p);
   return p;
 }
 
 /// A mask of ones: in training, zero with probability p, the rest scaled up.
 Tensor dropout_mask(const Tensor& like, double p) { return F::Dropout(F::ones_like(like), {.p = p}); }
 
-void refuse_bidirectional(const rnn::HybridRecurrentCell& base, const char* modifier, const char* what) {
-  if (dynamic_cast<const rnn::BidirectionalCell*>(&base))
+using BaseCell = std::shared_ptr<rnn::HybridRecurrentCell>;
+
+BaseCell not_bidirectional(BaseCell base, const char* modifier, const char* what,
+                           std::source_location where) {
+  if (dynamic_cast<const rnn::BidirectionalCell*>(base.get()))
     fail(
-        "BidirectionalCell doesn't support {} since it doesn't support step. Please add {} to the cells "
-        "underneath "
-        "instead.",
-        what, modifier);
+        "{}BidirectionalCell doesn't support {} since it doesn't support step. Please add {} to the cells "
+        "underneath instead.",
+        line_prefix(where), what, modifier);
+  return base;
 }
 
 }  // namespace
 
 namespace rnn {
 
-DropoutCell::DropoutCell(double rate, const DropoutCellOptions& o)
+DropoutCell::DropoutCell(double rate, const DropoutCellOptions& o, Where where)
     : HybridRecurrentCell({.prefix = o.prefix}, "dropout"),
-      rate_(probability(rate, "DropoutCell")),
+      rate_(probability(rate, "DropoutCell", where)),
       axes_(o.axes) {}
 std::vector<StateInfo> DropoutCell::state_info(std::int64_t) const { return {}; }
 std::string DropoutCell::str() const {
@@ -64,12 +68,13 @@ UnrollOutput DropoutCell::unroll_steps(std::int64_t length, const Sequence& inpu
   return HybridRecurrentCell::unroll_steps(length, x, own);
 }
 
-ModifierCell::ModifierCell(std::shared_ptr<HybridRecurrentCell> base, std::string_view kind)
+ModifierCell::ModifierCell(std::shared_ptr<HybridRecurrentCell> base, std::string_view kind, Where where)
     : HybridRecurrentCell({.prefix = base ? base->prefix() + std::string(kind) : std::string(kind)}, kind),
       base_(std::move(base)) {
-  if (!base_) fail("A modifier cell needs a cell, not a null pointer");
+  if (!base_) fail("{}A modifier cell needs a cell, not a null pointer", line_prefix(where));
   if (CellAccess::modified(*base_))
-    fail("Cell {} is already modified. One cell cannot be modified twice", base_->name());
+    fail("{}Cell {} is already modified. One cell cannot be modified twice", line_prefix(where),
+         base_->name());
   CellAccess::set_modified(*base_);
   register_child(base_, "base_cell");
 }
@@ -83,8 +88,8 @@ Tensors ModifierCell::begin_state(const BeginStateOptions& o) {
 }
 std::string ModifierCell::str() const { return class_name() + "(" + base_->str() + ")"; }
 
-ResidualCell::ResidualCell(std::shared_ptr<HybridRecurrentCell> base)
-    : ModifierCell(std::move(base), "residualcell") {}
+ResidualCell::ResidualCell(std::shared_ptr<HybridRecurrentCell> base, Where where)
+    : ModifierCell(std::move(base), "residualcell", where) {}
 StepOutput ResidualCell::hybrid_forward(F&, const Tensor& x, const Tensors& states) {
   StepOutput out = (*base_)(x, states);
   const std::string name = fmt::format("t{}_fwd", CellAccess::memory(*this).step);
@@ -110,11 +115,10 @@ UnrollOutput ResidualCell::unroll_steps(std::int64_t length, const Sequence& inp
 }
 
 ZoneoutCell::ZoneoutCell(std::shared_ptr<HybridRecurrentCell> base, double zoneout_outputs,
-                         double zoneout_states)
-    : ModifierCell((base ? refuse_bidirectional(*base, "ZoneoutCell", "zoneout") : void(), std::move(base)),
-                   "zoneout"),
-      outputs_(probability(zoneout_outputs, "ZoneoutCell")),
-      states_(probability(zoneout_states, "ZoneoutCell")) {}
+                         double zoneout_states, Where where)
+    : ModifierCell(not_bidirectional(std::move(base), "ZoneoutCell", "zoneout", where), "zoneout", where),
+      outputs_(probability(zoneout_outputs, "ZoneoutCell", where)),
+      states_(probability(zoneout_states, "ZoneoutCell", where)) {}
 std::string ZoneoutCell::str() const {
   return fmt::format("{}(p_out={}, p_state={}, {})", class_name(), ir::python_float(outputs_),
                      ir::python_float(states_), base_->str());
@@ -140,15 +144,14 @@ StepOutput ZoneoutCell::hybrid_forward(F& F, const Tensor& x, const Tensors& sta
 namespace contrib::rnn {
 
 VariationalDropoutCell::VariationalDropoutCell(std::shared_ptr<HybridRecurrentCell> base,
-                                               const VariationalDropoutOptions& o)
-    : ModifierCell((base && o.drop_states != 0
-                        ? refuse_bidirectional(*base, "VariationalDropoutCell", "variational state dropout")
-                        : void(),
-                    std::move(base)),
-                   "vardrop"),
-      inputs_(probability(o.drop_inputs, "VariationalDropoutCell")),
-      states_(probability(o.drop_states, "VariationalDropoutCell")),
-      outputs_(probability(o.drop_outputs, "VariationalDropoutCell")) {}
+                                               const VariationalDropoutOptions& o, Where where)
+    : ModifierCell(o.drop_states == 0 ? std::move(base)
+                                      : not_bidirectional(std::move(base), "VariationalDropoutCell",
+                                                          "variational state dropout", where),
+                   "vardrop", where),
+      inputs_(probability(o.drop_inputs, "VariationalDropoutCell", where)),
+      states_(probability(o.drop_states, "VariationalDropoutCell", where)),
+      outputs_(probability(o.drop_outputs, "VariationalDropoutCell", where)) {}
 std::string VariationalDropoutCell::str() const {
   return fmt::format("{}(p_out = {}, p_state = {})", class_name(), ir::python_float(outputs_),
                      ir::python_float(states_));

@@ -110,10 +110,10 @@ UnrollOutput HybridSequentialRNNCell::unroll_steps(std::int64_t length, const Se
 
 BidirectionalCell::BidirectionalCell(std::shared_ptr<HybridRecurrentCell> l_cell,
                                      std::shared_ptr<HybridRecurrentCell> r_cell,
-                                     const std::string& output_prefix)
+                                     const std::string& output_prefix, Where where)
     : HybridRecurrentCell({.prefix = ""}, "bidirectionalcell"), output_prefix_(output_prefix) {
-  register_child(std::move(l_cell), "l_cell");
-  register_child(std::move(r_cell), "r_cell");
+  register_child(std::move(l_cell), "l_cell", where);
+  register_child(std::move(r_cell), "r_cell", where);
 }
 std::vector<StateInfo> BidirectionalCell::state_info(std::int64_t n) const { return joined_info(*this, n); }
 Tensors BidirectionalCell::begin_state(const BeginStateOptions& o) { return joined_states(*this, *this, o); }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <vector>
 
@@ -17,11 +18,13 @@ using BatchifyFn = std::function<Batch(std::span<const Sample>)>;
 /// Ways to make a batch, as Gluon's batchify. Results are on the CPU.
 namespace batchify {
 
+using Where = std::source_location;
+
 /// Each array of the samples along a new first axis. Throws for samples with arrays of different numbers,
 /// shapes or dtypes, naming both.
 class KILN_API Stack {
  public:
-  Batch operator()(std::span<const Sample> samples) const;
+  Batch operator()(std::span<const Sample> samples, Where where = Where::current()) const;
 };
 
 struct PadOptions {
@@ -33,8 +36,8 @@ struct PadOptions {
 /// for arrays of different ranks or dtypes.
 class KILN_API Pad {
  public:
-  explicit Pad(const PadOptions& options = {});
-  Batch operator()(std::span<const Sample> samples) const;
+  explicit Pad(const PadOptions& options = {}, Where where = Where::current());
+  Batch operator()(std::span<const Sample> samples, Where where = Where::current()) const;
 
  private:
   PadOptions options_;
@@ -45,7 +48,7 @@ class KILN_API Pad {
 class KILN_API Append {
  public:
   explicit Append(bool expand = true) : expand_(expand) {}
-  Batch operator()(std::span<const Sample> samples) const;
+  Batch operator()(std::span<const Sample> samples, Where where = Where::current()) const;
 
  private:
   bool expand_;
@@ -55,8 +58,8 @@ class KILN_API Append {
 /// arrays.
 class KILN_API Group {
  public:
-  explicit Group(std::vector<BatchifyFn> parts, std::source_location where = std::source_location::current());
-  Batch operator()(std::span<const Sample> samples) const;
+  explicit Group(std::vector<BatchifyFn> parts, Where where = Where::current());
+  Batch operator()(std::span<const Sample> samples, Where where = Where::current()) const;
 
  private:
   std::vector<BatchifyFn> parts_;

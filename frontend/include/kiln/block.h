@@ -104,6 +104,15 @@ class KILN_API HookHandle {
 /// class are copied. `net.add(Residual(8))` stores a copy that is the same block. Thread rule: concurrent
 /// calls are safe; the program synchronises all other operations, and the release of arrays that
 /// hybrid_forward reads.
+/// The number of a child, and the line that asks for it.
+struct ChildAt {
+  int index;
+  std::source_location where;
+  template <std::integral I>
+  ChildAt(I i, std::source_location line = std::source_location::current())
+      : index(static_cast<int>(i)), where(line) {}
+};
+
 class KILN_API Block {
  public:
   explicit Block(const BlockOptions& options = {});
@@ -128,16 +137,18 @@ class KILN_API Block {
 
   /// Makes `block` a child; its number is the default name. The children of a HybridBlock must be
   /// HybridBlocks.
-  void register_child(std::shared_ptr<Block> block, const std::string& name = "");
+  void register_child(std::shared_ptr<Block> block, const std::string& name = "",
+                      std::source_location where = std::source_location::current());
   template <std::derived_from<Block> B>
-  void register_child(const B& block, const std::string& name = "") {
-    register_child(std::static_pointer_cast<Block>(std::make_shared<B>(block)), name);
+  void register_child(const B& block, const std::string& name = "",
+                      std::source_location where = std::source_location::current()) {
+    register_child(std::static_pointer_cast<Block>(std::make_shared<B>(block)), name, where);
   }
   std::size_t size() const;  ///< number of children
   /// Child number i; negative counts from the end.
-  Block& operator[](int i) const;
+  Block& operator[](ChildAt i) const;
   /// The child with that name.
-  Block& child(std::string_view name) const;
+  Block& child(std::string_view name, std::source_location where = std::source_location::current()) const;
   std::vector<std::pair<std::string, std::shared_ptr<Block>>> children() const;
   /// Downcast: `net[0].as<nn::Dense>().weight`. Throws if the block has another type.
   template <class B>

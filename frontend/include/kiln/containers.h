@@ -113,9 +113,10 @@ class KILN_API Identity : public HybridBlock {
 class KILN_API HybridLambda : public HybridBlock {
  public:
   using Function = std::function<Tensors(F& F, const Tensors& inputs)>;
-  explicit HybridLambda(const std::string& op_name, const BlockOptions& options = {});
-  explicit HybridLambda(const char* op_name, const BlockOptions& options = {})
-      : HybridLambda(std::string(op_name), options) {}
+  explicit HybridLambda(const std::string& op_name, const BlockOptions& options = {},
+                        Where where = Where::current());
+  explicit HybridLambda(const char* op_name, const BlockOptions& options = {}, Where where = Where::current())
+      : HybridLambda(std::string(op_name), options, where) {}
   template <class Fn>
   requires std::is_invocable_v<Fn, F&, const Tensor&>
   explicit HybridLambda(Fn fn, const BlockOptions& options = {})
@@ -142,9 +143,10 @@ class KILN_API HybridLambda : public HybridBlock {
 class KILN_API Lambda : public Block {
  public:
   using Function = std::function<Tensor(const Tensor&)>;
-  explicit Lambda(const std::string& op_name, const BlockOptions& options = {});
-  explicit Lambda(const char* op_name, const BlockOptions& options = {})
-      : Lambda(std::string(op_name), options) {}
+  explicit Lambda(const std::string& op_name, const BlockOptions& options = {},
+                  Where where = Where::current());
+  explicit Lambda(const char* op_name, const BlockOptions& options = {}, Where where = Where::current())
+      : Lambda(std::string(op_name), options, where) {}
   explicit Lambda(Function fn, const BlockOptions& options = {});
   std::string str() const override;
 

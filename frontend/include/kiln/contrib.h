@@ -29,7 +29,7 @@ struct SyncBatchNormOptions {
 /// BatchNorm over all devices; Kiln uses one, so over the batch.
 class KILN_API SyncBatchNorm : public kiln::nn::BatchNorm {
  public:
-  explicit SyncBatchNorm(const SyncBatchNormOptions& options = {});
+  explicit SyncBatchNorm(const SyncBatchNormOptions& options = {}, Where where = Where::current());
   std::string str() const override;
 };
 
@@ -39,26 +39,29 @@ class KILN_API PixelShuffle : public HybridBlock {
   std::string str() const override;
 
  protected:
-  PixelShuffle(const kiln::nn::Extents& factor, int rank, std::string_view kind);
+  PixelShuffle(const kiln::nn::Extents& factor, int rank, std::string_view kind, Where where);
   Shape factors_;
 };
 class KILN_API PixelShuffle1D : public PixelShuffle {
  public:
-  explicit PixelShuffle1D(int factor) : PixelShuffle(factor, 1, "pixelshuffle1d") {}
+  explicit PixelShuffle1D(int factor, Where where = Where::current())
+      : PixelShuffle(factor, 1, "pixelshuffle1d", where) {}
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
 class KILN_API PixelShuffle2D : public PixelShuffle {
  public:
-  explicit PixelShuffle2D(const kiln::nn::Extents& factor) : PixelShuffle(factor, 2, "pixelshuffle2d") {}
+  explicit PixelShuffle2D(const kiln::nn::Extents& factor, Where where = Where::current())
+      : PixelShuffle(factor, 2, "pixelshuffle2d", where) {}
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
 class KILN_API PixelShuffle3D : public PixelShuffle {
  public:
-  explicit PixelShuffle3D(const kiln::nn::Extents& factor) : PixelShuffle(factor, 3, "pixelshuffle3d") {}
+  explicit PixelShuffle3D(const kiln::nn::Extents& factor, Where where = Where::current())
+      : PixelShuffle(factor, 3, "pixelshuffle3d", where) {}
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
@@ -85,10 +88,11 @@ class KILN_API VariationalDropoutCell : public kiln::rnn::ModifierCell {
  public:
   template <std::derived_from<HybridRecurrentCell> C>
   requires(!std::same_as<C, VariationalDropoutCell>) explicit VariationalDropoutCell(
-      const C& base, const VariationalDropoutOptions& options = {})
-      : VariationalDropoutCell(std::make_shared<C>(base), options) {}
+      const C& base, const VariationalDropoutOptions& options = {}, Where where = Where::current())
+      : VariationalDropoutCell(std::make_shared<C>(base), options, where) {}
   explicit VariationalDropoutCell(std::shared_ptr<HybridRecurrentCell> base,
-                                  const VariationalDropoutOptions& options = {});
+                                  const VariationalDropoutOptions& options = {},
+                                  Where where = Where::current());
   std::string str() const override;
 
  protected:
@@ -116,7 +120,8 @@ struct LSTMPCellOptions {
 /// (batch, hidden).
 class KILN_API LSTMPCell : public kiln::rnn::DenseCell {
  public:
-  LSTMPCell(std::int64_t hidden_size, std::int64_t projection_size, const LSTMPCellOptions& options = {});
+  LSTMPCell(std::int64_t hidden_size, std::int64_t projection_size, const LSTMPCellOptions& options = {},
+            Where where = Where::current());
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
   std::string str() const override;
   Parameter h2r_weight;

@@ -83,7 +83,8 @@ class KILN_API Accuracy : public EvalMetric {
 /// scores the first is the larger. The name is "top_k_accuracy_5" for 5.
 class KILN_API TopKAccuracy : public EvalMetric {
  public:
-  explicit TopKAccuracy(int top_k, const std::string& name = "top_k_accuracy");
+  explicit TopKAccuracy(int top_k, const std::string& name = "top_k_accuracy",
+                        Where where = Where::current());
 
  protected:
   void add(const Tensor& labels, const Tensor& preds) override;
@@ -272,7 +273,8 @@ class KILN_API CustomMetric : public EvalMetric {
   using Function = std::function<Evaluation(const Tensor& label, const Tensor& pred)>;
 
   /// `allow_extra_outputs`: the longer of the lists that update() takes is cut to the length of the shorter.
-  explicit CustomMetric(Function feval, std::string name = "custom", bool allow_extra_outputs = false);
+  explicit CustomMetric(Function feval, std::string name = "custom", bool allow_extra_outputs = false,
+                        Where where = Where::current());
 
  protected:
   void add(const Tensor& labels, const Tensor& preds) override;
@@ -287,9 +289,9 @@ class KILN_API CustomMetric : public EvalMetric {
 class KILN_API CompositeEvalMetric : public EvalMetric {
  public:
   explicit CompositeEvalMetric(std::vector<std::shared_ptr<EvalMetric>> metrics = {},
-                               std::string name = "composite");
+                               std::string name = "composite", Where where = Where::current());
 
-  void add(std::shared_ptr<EvalMetric> metric);
+  void add(std::shared_ptr<EvalMetric> metric, Where where = Where::current());
   /// Adds a copy.
   template <std::derived_from<EvalMetric> Metric>
   void add(const Metric& metric) {
@@ -297,7 +299,7 @@ class KILN_API CompositeEvalMetric : public EvalMetric {
   }
   std::size_t size() const { return metrics_.size(); }
   /// Metric number i. Throws if there is none.
-  EvalMetric& get_metric(std::size_t i) const;
+  EvalMetric& get_metric(std::size_t i, Where where = Where::current()) const;
 
   void reset() override;
   /// Throws: there are several. get_name_value() has them.

@@ -43,25 +43,27 @@ class KILN_API VisionModel : public HybridBlock {
 
 /// Krizhevsky, "One weird trick for parallelizing convolutional neural networks" (2014).
 struct KILN_API AlexNet : VisionModel {
-  explicit AlexNet(const ModelOptions& options = {});
+  explicit AlexNet(const ModelOptions& options = {}, Where where = Where::current());
 };
 /// Simonyan and Zisserman, "Very deep convolutional networks" (2014). Stages of layers[i] convolutions with
 /// filters[i] channels. Images of 32x32 or more.
 struct KILN_API VGG : VisionModel {
-  VGG(const std::vector<int>& layers, const std::vector<int>& filters, const ModelOptions& options = {});
+  VGG(const std::vector<int>& layers, const std::vector<int>& filters, const ModelOptions& options = {},
+      Where where = Where::current());
 };
 /// Iandola et al., "SqueezeNet" (2016); version "1.0" or "1.1". Images of 224x224 or more.
 struct KILN_API SqueezeNet : VisionModel {
-  explicit SqueezeNet(std::string_view version, const ModelOptions& options = {});
+  explicit SqueezeNet(std::string_view version, const ModelOptions& options = {},
+                      Where where = Where::current());
 };
 /// Huang et al., "Densely connected convolutional networks" (2016). block_config: layers of each dense block.
 struct KILN_API DenseNet : VisionModel {
   DenseNet(std::int64_t num_init_features, std::int64_t growth_rate, const std::vector<int>& block_config,
-           const ModelOptions& options = {});
+           const ModelOptions& options = {}, Where where = Where::current());
 };
 /// Szegedy et al., "Rethinking the Inception architecture" (2015). Images of 299x299.
 struct KILN_API Inception3 : VisionModel {
-  explicit Inception3(const ModelOptions& options = {});
+  explicit Inception3(const ModelOptions& options = {}, Where where = Where::current());
 };
 
 /// Two 3x3 convolutions, or a bottleneck: 1x1, 3x3 and 1x1 with a quarter of the channels inside.
@@ -71,30 +73,35 @@ enum class ResNetBlock { basic, bottleneck };
 /// and both 1x1 convolutions a bias.
 struct KILN_API ResNetV1 : VisionModel {
   ResNetV1(ResNetBlock block, const std::vector<int>& layers, const std::vector<int>& channels,
-           const ModelOptions& options = {});
+           const ModelOptions& options = {}, Where where = Where::current());
 };
 /// He et al., "Identity mappings" (2016): BatchNorm and activation precede each convolution.
 struct KILN_API ResNetV2 : VisionModel {
   ResNetV2(ResNetBlock block, const std::vector<int>& layers, const std::vector<int>& channels,
-           const ModelOptions& options = {});
+           const ModelOptions& options = {}, Where where = Where::current());
 };
 /// Howard et al., "MobileNets" (2017). The multiplier scales all channel counts.
 struct KILN_API MobileNet : VisionModel {
-  explicit MobileNet(double multiplier = 1, const ModelOptions& options = {});
+  explicit MobileNet(double multiplier = 1, const ModelOptions& options = {}, Where where = Where::current());
 };
 /// Sandler et al., "MobileNetV2" (2018). The last convolution has 1280 channels at least.
 struct KILN_API MobileNetV2 : VisionModel {
-  explicit MobileNetV2(double multiplier = 1, const ModelOptions& options = {});
+  explicit MobileNetV2(double multiplier = 1, const ModelOptions& options = {},
+                       Where where = Where::current());
 };
 
 /// A network by MXNet's name ("resnet50_v1", "mobilenetv2_0.5"); case-insensitive. Throws kiln::Error for an
 /// unknown name, listing all, and for an option that the network does not have.
-KILN_API VisionModel get_model(const std::string& name, const ModelOptions& options = {});
+KILN_API VisionModel get_model(const std::string& name, const ModelOptions& options = {},
+                               std::source_location where = std::source_location::current());
 /// The names accepted by get_model, sorted.
 KILN_API std::vector<std::string> model_names();
 
-#define KILN_VISION_MODEL(FUNCTION, NAME) \
-  inline VisionModel FUNCTION(const ModelOptions& options = {}) { return get_model(NAME, options); }
+#define KILN_VISION_MODEL(FUNCTION, NAME)                                                     \
+  inline VisionModel FUNCTION(const ModelOptions& options = {},                               \
+                              std::source_location where = std::source_location::current()) { \
+    return get_model(NAME, options, where);                                                   \
+  }
 KILN_VISION_MODEL(alexnet, "alexnet")
 KILN_VISION_MODEL(densenet121, "densenet121")
 KILN_VISION_MODEL(densenet161, "densenet161")

@@ -152,7 +152,7 @@ class KILN_API Pool : public Layer {
   std::string str() const override;
 
  protected:
-  Pool(int rank, const char* type, bool global, const PoolOptions& options);
+  Pool(int rank, const char* type, bool global, const PoolOptions& options, Where where);
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 
  private:
@@ -160,12 +160,14 @@ class KILN_API Pool : public Layer {
   bool ceil_, global_;
   const char* type_;
 };
-#define KILN_POOL(NAME, RANK, TYPE)                                                            \
-  struct KILN_API NAME : Pool {                                                                \
-    explicit NAME(const PoolOptions& options = {}) : Pool(RANK, TYPE, false, options) {}       \
-    explicit NAME(int pool_size) : NAME(PoolOptions{.pool_size = pool_size}) {}                \
-    NAME(int pool_size, int strides, int padding = 0)                                          \
-        : NAME(PoolOptions{.pool_size = pool_size, .strides = strides, .padding = padding}) {} \
+#define KILN_POOL(NAME, RANK, TYPE)                                                                   \
+  struct KILN_API NAME : Pool {                                                                       \
+    explicit NAME(const PoolOptions& options = {}, Where where = Where::current())                    \
+        : Pool(RANK, TYPE, false, options, where) {}                                                  \
+    explicit NAME(int pool_size, Where where = Where::current())                                      \
+        : NAME(PoolOptions{.pool_size = pool_size}, where) {}                                         \
+    NAME(int pool_size, int strides, int padding = 0, Where where = Where::current())                 \
+        : NAME(PoolOptions{.pool_size = pool_size, .strides = strides, .padding = padding}, where) {} \
   }
 KILN_POOL(MaxPool1D, 1, "max");
 KILN_POOL(MaxPool2D, 2, "max");
@@ -175,10 +177,10 @@ KILN_POOL(AvgPool2D, 2, "avg");
 KILN_POOL(AvgPool3D, 3, "avg");
 #undef KILN_POOL
 /// One value per channel: (batch, channels, ...) -> (batch, channels, 1, ...).
-#define KILN_GLOBAL_POOL(NAME, RANK, TYPE)                                                         \
-  struct KILN_API NAME : Pool {                                                                    \
-    explicit NAME(const BlockOptions& options = {})                                                \
-        : Pool(RANK, TYPE, true, {.pool_size = 1, .ceil_mode = true, .prefix = options.prefix}) {} \
+#define KILN_GLOBAL_POOL(NAME, RANK, TYPE)                                                             \
+  struct KILN_API NAME : Pool {                                                                        \
+    explicit NAME(const BlockOptions& options = {})                                                    \
+        : Pool(RANK, TYPE, true, {.pool_size = 1, .ceil_mode = true, .prefix = options.prefix}, {}) {} \
   }
 KILN_GLOBAL_POOL(GlobalMaxPool1D, 1, "max");
 KILN_GLOBAL_POOL(GlobalMaxPool2D, 2, "max");
@@ -192,9 +194,10 @@ KILN_GLOBAL_POOL(GlobalAvgPool3D, 3, "avg");
 class KILN_API ReflectionPad2D : public HybridBlock {
  public:
   /// One number for all four sides, or MXNet's eight (low and high per axis), the first four 0.
-  explicit ReflectionPad2D(const Shape& padding, const BlockOptions& options = {});
-  explicit ReflectionPad2D(int padding = 0, const BlockOptions& options = {})
-      : ReflectionPad2D(Shape{padding}, options) {}
+  explicit ReflectionPad2D(const Shape& padding, const BlockOptions& options = {},
+                           Where where = Where::current());
+  explicit ReflectionPad2D(int padding = 0, const BlockOptions& options = {}, Where where = Where::current())
+      : ReflectionPad2D(Shape{padding}, options, where) {}
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
@@ -222,7 +225,8 @@ struct BatchNormOptions {
 /// batch's statistics and updates the running ones.
 class KILN_API BatchNorm : public Layer {
  public:
-  explicit BatchNorm(const BatchNormOptions& options = {});
+  /// Throws for a momentum outside of [0, 1] and a negative epsilon.
+  explicit BatchNorm(const BatchNormOptions& options = {}, Where where = Where::current());
   std::string str() const override;
   /// Statistics stay float32 under float16, as in MXNet.
   void cast(DType dtype) override;
@@ -230,7 +234,7 @@ class KILN_API BatchNorm : public Layer {
 
  protected:
   BatchNorm(const BatchNormOptions& options, std::string_view kind,
-            std::shared_ptr<const detail::LayerConfig> config);
+            std::shared_ptr<const detail::LayerConfig> config, Where where);
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 
  private:
@@ -239,7 +243,7 @@ class KILN_API BatchNorm : public Layer {
 /// BatchNorm, then relu.
 class KILN_API BatchNormReLU : public BatchNorm {
  public:
-  explicit BatchNormReLU(const BatchNormOptions& options = {});
+  explicit BatchNormReLU(const BatchNormOptions& options = {}, Where where = Where::current());
 };
 
 struct NormOptions {
@@ -256,7 +260,8 @@ struct NormOptions {
 /// Normalises along one axis of each sample, then applies gamma and beta.
 class KILN_API LayerNorm : public Layer {
  public:
-  explicit LayerNorm(const NormOptions& options = {});
+  /// Throws for a negative epsilon, as the other normalizations do.
+  explicit LayerNorm(const NormOptions& options = {}, Where where = Where::current());
   std::string str() const override;
   Parameter gamma, beta;
 
@@ -280,7 +285,7 @@ struct InstanceNormOptions {
 /// Normalises per sample and channel, over all other axes. `axis` is that of the channels.
 class KILN_API InstanceNorm : public Layer {
  public:
-  explicit InstanceNorm(const InstanceNormOptions& options = {});
+  explicit InstanceNorm(const InstanceNormOptions& options = {}, Where where = Where::current());
   std::string str() const override;
   Parameter gamma, beta;
 
@@ -354,7 +359,8 @@ struct EmbeddingOptions {
 /// Embedding look-up: indices (...) -> (..., output_dim). weight is (input_dim, output_dim).
 class KILN_API Embedding : public Layer {
  public:
-  Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {});
+  Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {},
+            Where where = Where::current());
   std::string str() const override;
   Parameter weight;
 

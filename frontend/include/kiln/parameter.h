@@ -65,7 +65,8 @@ class KILN_API Parameter {
  public:
   /// An empty handle: only defined() and assignment are allowed.
   Parameter() = default;
-  explicit Parameter(const std::string& name, const Shape& shape = {}, const ParameterOptions& options = {});
+  explicit Parameter(const std::string& name, const Shape& shape = {}, const ParameterOptions& options = {},
+                     std::source_location where = std::source_location::current());
   Parameter(const Parameter&) = default;
   Parameter(Parameter&&) = default;
   /// Rebinds this handle to another parameter. Recordings that used the old one record again.
@@ -153,9 +154,10 @@ class KILN_API ParameterDict {
   const std::string& prefix() const;
   /// Finds or creates the parameter prefix()+name. An existing one must agree in all properties that both
   /// specify. `shape`: extent 0 is inferred by the first call.
-  Parameter get(std::string_view name, const Shape& shape = {}, const ParameterOptions& options = {}) const;
+  Parameter get(std::string_view name, const Shape& shape = {}, const ParameterOptions& options = {},
+                Where where = Where::current()) const;
   /// The constant prefix()+name.
-  Constant get_constant(std::string_view name, const Tensor& value) const;
+  Constant get_constant(std::string_view name, const Tensor& value, Where where = Where::current()) const;
   /// The parameter with that full name. Throws if there is none, listing the names.
   Parameter operator[](std::string_view full_name) const;
   bool contains(std::string_view full_name) const;

@@ -92,9 +92,7 @@ class KILN_API RecurrentCell {
   virtual std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const = 0;
   /// The initial states. Throws without a batch size, and for a cell inside a modifier (call the modifier's).
   virtual Tensors begin_state(const BeginStateOptions& options = {});
-  Tensors begin_state(std::int64_t batch_size) {
-    return begin_state(BeginStateOptions{.batch_size = batch_size});
-  }
+  Tensors begin_state(std::int64_t batch_size, Where where = Where::current());
   /// Runs `length` steps. inputs: (batch, length, ...) in layout "NTC", (length, batch, ...) in "TNC", or a
   /// list of `length` tensors (batch, ...). Resets the cell first. Throws for another number of
   /// steps.
@@ -121,6 +119,7 @@ class KILN_API RecurrentCell {
 /// A cell that can be compiled. A custom cell overrides state_info and hybrid_forward(F, x, states).
 class KILN_API HybridRecurrentCell : public HybridBlock, public RecurrentCell {
  public:
+  using Where = std::source_location;
   explicit HybridRecurrentCell(const BlockOptions& options = {}) : HybridBlock(options) {}
   using RecurrentCell::operator();
   void infer_shape(const Tensors& inputs) override;
@@ -158,7 +157,7 @@ class KILN_API DenseCell : public HybridRecurrentCell {
  protected:
   /// `recurrent_size`: the extent of the recurrent state; 0 for hidden_size.
   DenseCell(std::string_view kind, std::int64_t gates, std::int64_t hidden_size, const CellOptions& options,
-            std::int64_t recurrent_size = 0);
+            Where where, std::int64_t recurrent_size = 0);
   /// Both dense results, and the prefix "t0_" of the step's nodes.
   struct Products {
     std::string prefix;
@@ -175,7 +174,7 @@ class KILN_API DenseCell : public HybridRecurrentCell {
 /// h' = activation(W_i x + b_i + W_h h + b_h). One state (batch, hidden).
 class KILN_API RNNCell : public DenseCell {
  public:
-  explicit RNNCell(std::int64_t hidden_size, const CellOptions& options = {});
+  explicit RNNCell(std::int64_t hidden_size, const CellOptions& options = {}, Where where = Where::current());
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
   std::string str() const override;
 
@@ -187,7 +186,8 @@ class KILN_API RNNCell : public DenseCell {
 /// the weights. Two states, h and c (batch, hidden).
 class KILN_API LSTMCell : public DenseCell {
  public:
-  explicit LSTMCell(std::int64_t hidden_size, const CellOptions& options = {});
+  explicit LSTMCell(std::int64_t hidden_size, const CellOptions& options = {},
+                    Where where = Where::current());
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
 
  protected:
@@ -198,7 +198,7 @@ class KILN_API LSTMCell : public DenseCell {
 /// gates r, z, n in this order in the weights. One state (batch, hidden).
 class KILN_API GRUCell : public DenseCell {
  public:
-  explicit GRUCell(std::int64_t hidden_size, const CellOptions& options = {});
+  explicit GRUCell(std::int64_t hidden_size, const CellOptions& options = {}, Where where = Where::current());
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
 
  protected:
@@ -261,14 +261,15 @@ class KILN_API BidirectionalCell : public HybridRecurrentCell {
   template <class L, class R>
   requires(std::derived_from<std::remove_cvref_t<L>, HybridRecurrentCell>&&
                std::derived_from<std::remove_cvref_t<R>, HybridRecurrentCell>)
-      BidirectionalCell(L&& l_cell, R&& r_cell, const std::string& output_prefix = "bi_")
+      BidirectionalCell(L&& l_cell, R&& r_cell, const std::string& output_prefix = "bi_",
+                        Where where = Where::current())
       : BidirectionalCell(std::make_shared<std::remove_cvref_t<L>>(l_cell),
-                          std::make_shared<std::remove_cvref_t<R>>(r_cell), output_prefix) {
+                          std::make_shared<std::remove_cvref_t<R>>(r_cell), output_prefix, where) {
     number_in_order({std::is_lvalue_reference_v<L> ? nullptr : static_cast<const Block*>(&l_cell),
                      std::is_lvalue_reference_v<R> ? nullptr : static_cast<const Block*>(&r_cell)});
   }
   BidirectionalCell(std::shared_ptr<HybridRecurrentCell> l_cell, std::shared_ptr<HybridRecurrentCell> r_cell,
-                    const std::string& output_prefix = "bi_");
+                    const std::string& output_prefix = "bi_", Where where = Where::current());
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
   using RecurrentCell::begin_state;
   Tensors begin_state(const BeginStateOptions& options) override;
@@ -290,7 +291,7 @@ struct DropoutCellOptions {
 /// Dropout on the input; no states.
 class KILN_API DropoutCell : public HybridRecurrentCell {
  public:
-  explicit DropoutCell(double rate, const DropoutCellOptions& options = {});
+  explicit DropoutCell(double rate, const DropoutCellOptions& options = {}, Where where = Where::current());
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
   std::string str() const override;
 
@@ -315,7 +316,7 @@ class KILN_API ModifierCell : public HybridRecurrentCell {
 
  protected:
   /// Throws if the cell has a modifier already.
-  ModifierCell(std::shared_ptr<HybridRecurrentCell> base, std::string_view kind);
+  ModifierCell(std::shared_ptr<HybridRecurrentCell> base, std::string_view kind, Where where);
   std::shared_ptr<HybridRecurrentCell> base_;
 };
 
@@ -323,9 +324,10 @@ class KILN_API ModifierCell : public HybridRecurrentCell {
 class KILN_API ResidualCell : public ModifierCell {
  public:
   template <std::derived_from<HybridRecurrentCell> C>
-  requires(!std::same_as<C, ResidualCell>) explicit ResidualCell(const C& base)
-      : ResidualCell(std::make_shared<C>(base)) {}
-  explicit ResidualCell(std::shared_ptr<HybridRecurrentCell> base);
+  requires(!std::same_as<C, ResidualCell>) explicit ResidualCell(const C& base,
+                                                                 Where where = Where::current())
+      : ResidualCell(std::make_shared<C>(base), where) {}
+  explicit ResidualCell(std::shared_ptr<HybridRecurrentCell> base, Where where = Where::current());
 
  protected:
   StepOutput hybrid_forward(F& F, const Tensor& x, const Tensors& states) override;
@@ -340,10 +342,11 @@ class KILN_API ZoneoutCell : public ModifierCell {
  public:
   template <std::derived_from<HybridRecurrentCell> C>
   requires(!std::same_as<C, ZoneoutCell>) explicit ZoneoutCell(const C& base, double zoneout_outputs = 0,
-                                                               double zoneout_states = 0)
-      : ZoneoutCell(std::make_shared<C>(base), zoneout_outputs, zoneout_states) {}
+                                                               double zoneout_states = 0,
+                                                               Where where = Where::current())
+      : ZoneoutCell(std::make_shared<C>(base), zoneout_outputs, zoneout_states, where) {}
   explicit ZoneoutCell(std::shared_ptr<HybridRecurrentCell> base, double zoneout_outputs = 0,
-                       double zoneout_states = 0);
+                       double zoneout_states = 0, Where where = Where::current());
   std::string str() const override;
 
  protected:

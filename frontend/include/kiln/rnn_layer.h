@@ -45,15 +45,15 @@ class KILN_API Layer : public HybridBlock {
   }
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const;
   /// Initial states: zeros, or from `options.func`. Throws without a batch size.
-  Tensors begin_state(const BeginStateOptions& options) const;
-  Tensors begin_state(std::int64_t batch_size) const {
-    return begin_state(BeginStateOptions{.batch_size = batch_size});
+  Tensors begin_state(const BeginStateOptions& options, Where where = Where::current()) const;
+  Tensors begin_state(std::int64_t batch_size, Where where = Where::current()) const {
+    return begin_state(BeginStateOptions{.batch_size = batch_size}, where);
   }
   std::string str() const override;
 
  protected:
   Layer(std::string_view kind, std::string mode, std::int64_t gates, std::int64_t hidden_size,
-        const LayerOptions& options);
+        const LayerOptions& options, Where where);
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;
 
  private:
@@ -79,12 +79,12 @@ class KILN_API RNN : public Layer {
 /// As LSTMCell. Two states, h and c.
 class KILN_API LSTM : public Layer {
  public:
-  explicit LSTM(std::int64_t hidden_size, const LayerOptions& options = {});
+  explicit LSTM(std::int64_t hidden_size, const LayerOptions& options = {}, Where where = Where::current());
 };
 /// As GRUCell.
 class KILN_API GRU : public Layer {
  public:
-  explicit GRU(std::int64_t hidden_size, const LayerOptions& options = {});
+  explicit GRU(std::int64_t hidden_size, const LayerOptions& options = {}, Where where = Where::current());
 };
 
 }  // namespace kiln::rnn

@@ -41,7 +41,8 @@ class KILN_API Symbol {
   /// Unknown operators are kept but cannot be run.
   static Symbol load(const std::string& path, std::source_location where = std::source_location::current());
   /// The same from text; errors show `file`.
-  static Symbol load_json(std::string_view json, const std::string& file = "the JSON text");
+  static Symbol load_json(std::string_view json, const std::string& file = "the JSON text",
+                          std::source_location where = std::source_location::current());
   /// Writes tojson() to a file, atomically.
   void save(const std::string& path, bool remove_amp_cast = true,
             std::source_location where = std::source_location::current()) const;
@@ -71,7 +72,8 @@ class KILN_API Symbol {
 
   /// Infers shapes, in both directions, from the given shapes of variables; extent 0 is unknown. Throws on a
   /// contradiction, naming the node.
-  InferredShapes infer_shape(const std::map<std::string, Shape>& known) const;
+  InferredShapes infer_shape(const std::map<std::string, Shape>& known,
+                             std::source_location where = std::source_location::current()) const;
 
   /// "<Symbol fc1>", "<Symbol group [fc1, fc2]>".
   std::string str() const;
@@ -128,6 +130,7 @@ class KILN_API Symbol {
 
   struct State;
   explicit Symbol(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  InferredShapes shapes_for(const std::map<std::string, Shape>& known) const;
   const State& state() const;
   std::shared_ptr<const State> state_;
 };
@@ -147,9 +150,11 @@ struct VarOptions {
 
 KILN_API Symbol var(const std::string& name, const VarOptions& options = {});
 /// One symbol with the outputs of several.
-KILN_API Symbol group(const std::vector<Symbol>& symbols);
+KILN_API Symbol group(const std::vector<Symbol>& symbols,
+                      std::source_location where = std::source_location::current());
 KILN_API Symbol load(const std::string& path, std::source_location where = std::source_location::current());
-KILN_API Symbol load_json(std::string_view json);
+KILN_API Symbol load_json(std::string_view json,
+                          std::source_location where = std::source_location::current());
 
 }  // namespace sym
 }  // namespace kiln

@@ -1,6 +1,7 @@
 #pragma once
 #include <kiln/export.h>
 
+#include <source_location>
 #include <string>
 
 namespace kiln {
@@ -28,7 +29,8 @@ KILN_API void waitall();
 /// of a block, where its inputs are. Throws kiln::Error if this machine does not have the device.
 class KILN_API DeviceScope {
  public:
-  [[nodiscard]] explicit DeviceScope(Device device);
+  [[nodiscard]] explicit DeviceScope(Device device,
+                                     std::source_location where = std::source_location::current());
   ~DeviceScope();
   DeviceScope(const DeviceScope&) = delete;
   static Device current();
