@@ -143,32 +143,36 @@ TEST_CASE("a pass that makes a graph through a block that writes inside Pause") 
 }
 
 TEST_CASE("one array as two results, of which one leads nowhere") {
-  check_histories(of([](F& f, const Tensors& in) -> Tensors {
-                    Tensor constant;
-                    {
-                      const autograd::Pause pause;
-                      constant = f.tanh(in[0]);
-                    }
-                    return three_times(f,
-                                       [](const Tensors& v) {
-                                         return Results{{}, {v[1], v[1]}};
-                                       },
-                                       {in[0], constant})
-                        .states;
-                  }),
-                  two, 2);
-  check_histories(of([](F& f, const Tensors& in) -> Tensors {
-                    return f.contrib().cond(
-                        f.ones({1}),
-                        [&] {
-                          const Tensor constant = f.ones({2, 3});
-                          return Tensors{constant, constant};
-                        },
-                        [&] {
-                          return Tensors{f.ones({2, 3}), in[0] * 2};
-                        });
-                  }),
-                  two, 2);
+  for (const bool both : {false, true}) {
+    CAPTURE(both);
+    const auto returned = [&](const Tensors& results) { return both ? results : Tensors{results[1]}; };
+    check_histories(of([&](F& f, const Tensors& in) -> Tensors {
+                      Tensor constant;
+                      {
+                        const autograd::Pause pause;
+                        constant = f.tanh(in[0]);
+                      }
+                      return returned(three_times(f,
+                                                  [](const Tensors& v) {
+                                                    return Results{{}, {v[1], v[1]}};
+                                                  },
+                                                  {in[0], constant})
+                                          .states);
+                    }),
+                    two, 2);
+    check_histories(of([&](F& f, const Tensors& in) -> Tensors {
+                      return returned(f.contrib().cond(
+                          f.ones({1}),
+                          [&] {
+                            const Tensor constant = f.ones({2, 3});
+                            return Tensors{constant, constant};
+                          },
+                          [&] {
+                            return Tensors{in[0] * 2, f.ones({2, 3})};
+                          }));
+                    }),
+                    two, 2);
+  }
 }
 
 TEST_CASE("a branch or step that does not run reads what another branch returned") {
@@ -229,31 +233,28 @@ TEST_CASE("what loops and branches in Pause return is a constant, if their bodie
   }
 }
 
-TEST_CASE("a child returns the view that it was given") {
-  for (const bool written : {false, true}) {
-    CAPTURE(written);
-    check_histories({{[](F&, const Tensors& in) -> Tensors { return in; },
-                      [](F& f, const Tensors& in) -> Tensors {
-                        return {uses(f, in[0]) * in[0], in[0], in[0][0]};
-                      }},
-                     [&](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
-                       const Tensor base = f.stack({in[0] * 1.5, in[1]}, {.axis = 0});
-                       // A block around it: the child is given a value of its own.
-                       Net around([&](F& g, const Tensors& given) -> Tensors {
-                         const Tensor x = blocks[0](Tensors{given[0]})[0];
-                         return {uses(g, x) * x, x};
-                       });
-                       Tensors out = around(Tensors{base[0]});
-                       for (const Tensor& t : blocks[1](Tensors{out[1]})) out.push_back(t);
-                       if (written) {
-                         Tensor w = out[1];
-                         w[0] = f.tanh(w[1]);
-                         out.push_back(base);
-                       }
-                       return out;
-                     }},
-                    two, 2);
-  }
+TEST_CASE("a child returns the view that its parent was given") {
+  for (const bool hybrid_child : {false, true})
+    for (const bool written : {false, true}) {
+      CAPTURE(hybrid_child, written);
+      Net child([](F&, const Tensors& in) -> Tensors { return in; });
+      if (hybrid_child) child.hybridize();
+      check_histories({{[&](F& f, const Tensors& in) -> Tensors {
+                         const Tensor x = child(Tensors{in[0]})[0];
+                         return {f.tanh(x) * x, x, f.sin(in[0])};
+                       }},
+                       [&](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+                         const Tensor base = f.stack({in[0] * 1.5, in[1]}, {.axis = 0});
+                         Tensors out = blocks[0](Tensors{base[0]});
+                         if (written) {
+                           Tensor w = out[1];
+                           w[0] = f.tanh(w[1]);
+                         }
+                         out = {f.concat({out[0], out[1], out[2]}, {.dim = 0}), base};
+                         return out;
+                       }},
+                      two, 2);
+    }
 }
 
 TEST_CASE("a block with two results of which one leads to the variable") {
