@@ -233,6 +233,29 @@ TEST_CASE("what loops and branches in Pause return is a constant, if their bodie
   }
 }
 
+TEST_CASE("a loop in Pause in a branch hands on an array from outside, twice") {
+  check_histories(of([](F& f, const Tensors& in) -> Tensors {
+                    const Tensor x = in[0] * 2;
+                    return f.contrib().cond(
+                        f.ones({1}),
+                        [&] {
+                          const autograd::Pause pause;
+                          const Tensors states = f.contrib()
+                                                     .foreach (
+                                                         [&](const Tensors&, const Tensors&) {
+                                                           return Results{{}, {x, x}};
+                                                         },
+                                                         {f.ones({2, 1})}, {in[0], in[1]})
+                                                     .states;
+                          return Tensors{states[0] * 3, states[1]};
+                        },
+                        [&] {
+                          return Tensors{in[0], x};
+                        });
+                  }),
+                  two, 2);
+}
+
 TEST_CASE("a child returns the view that its parent was given") {
   for (const bool hybrid_child : {false, true})
     for (const bool written : {false, true}) {

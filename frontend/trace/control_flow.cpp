@@ -201,12 +201,15 @@ Tensors rows_of_step(const Tensors& data, std::int64_t i) {
 /// history.
 void without_history(Tensors& results, std::source_location where) {
   const std::uint64_t call = detail::ViewScope::call();
+  Trace* const trace = Trace::current();
   for (Tensor& t : results) {
     if (!t.defined()) continue;
-    if (TensorAccess::array(t)->traced())
-      t = own_value(t, value_of(recorded_copy(t, where), where), call);
-    else if (detail::has_link(t))
+    if (trace) {
+      const Tensor here = trace->resolve(t);
+      t = own_value(here, value_of(recorded_copy(here, where), where), call);
+    } else if (detail::has_link(t)) {
       t = detail::own_value(t, {}, call);
+    }
   }
 }
 
