@@ -293,6 +293,27 @@ TEST_CASE("a block with two results of which one leads to the variable") {
                   two, 2);
 }
 
+TEST_CASE("a pass that makes a graph from the results of a block and from views of them") {
+  const Program program = of([](F& f, const Tensors& in) -> Tensors {
+    return {f.tanh(in[0]) * in[0], uses(f, in[0])};
+  });
+  check_modes([&](Compiled compiled) {
+    Nets nets(program, compiled);
+    Tensor x = numbers({2, 3}, 0);
+    x.attach_grad();
+    const autograd::Record record;
+    Tensors heads = nets.whole(Tensors{x}), gradients;
+    for (const Tensor& t : Tensors(heads)) {
+      heads.push_back(t[slice(0, 1)]);
+      heads.push_back(t.reshape({3, 2}));
+    }
+    for (const Tensor& t : heads) gradients.push_back(numbers(t.shape(), static_cast<int>(gradients.size())));
+    const Tensor g = autograd::grad(heads, {x}, {.head_gradients = gradients, .create_graph = true})[0];
+    autograd::backward({F::tanh(g)});
+    return Tensors{g.detach(), x.grad()};
+  });
+}
+
 TEST_CASE("a block catches the error of a write into a variable, and goes on") {
   for (const bool hybrid : {false, true})
     for (const bool attached : {false, true, false}) {

@@ -93,8 +93,11 @@ class Pass {
   }
 
   void run() {
-    if (!wanted_.empty())
-      for (const auto& [number, open] : open_) find_leading(open.entry);
+    if (!wanted_.empty()) {
+      std::vector<std::shared_ptr<TapeEntry>> heads;
+      for (const auto& [number, open] : open_) heads.push_back(open.entry);
+      for (const std::shared_ptr<TapeEntry>& entry : heads) find_leading(entry);
+    }
     while (!open_.empty()) {
       const auto last = std::prev(open_.end());
       const std::shared_ptr<TapeEntry> entry = last->second.entry;
@@ -105,9 +108,7 @@ class Pass {
       if (std::none_of(heads.begin(), heads.end(), [](const Tensor& t) { return t.defined(); })) continue;
       if (entry->consumed) fail_consumed(where_);
       if (goes_through_nodes(*entry)) {
-        expand_nodes(*entry);
-        for (std::size_t i = 0; i < heads.size(); ++i)
-          if (heads[i].defined() && entry->expanded[i]) add_term(sum_of(entry->expanded[i]), heads[i]);
+        expand_nodes(*entry, heads);
         continue;
       }
       if (entry->function)
@@ -214,7 +215,14 @@ class Pass {
         continue;
       leading_.insert(entry.get());
       // Of several outputs, not all need depend on a wanted value.
-      if (goes_through_nodes(*entry) && entry->outputs > 1 && !entry->consumed) expand_nodes(*entry);
+      if (!goes_through_nodes(*entry) || entry->outputs == 1 || entry->consumed || !entry->expanded.empty())
+        continue;
+      std::vector<Tensor> heads;
+      if (const auto open = open_.find(entry->number); open != open_.end()) {
+        heads = std::move(open->second.sums);
+        open_.erase(open);
+      }
+      expand_nodes(*entry, heads);
     }
   }
 
@@ -222,9 +230,10 @@ class Pass {
   bool goes_through_nodes(const TapeEntry& entry) const {
     return options_.create_graph && entry.code && entry.code->expands();
   }
-  void expand_nodes(TapeEntry& entry) {
-    if (!entry.expanded.empty()) return;
+  void expand_nodes(TapeEntry& entry, const std::vector<Tensor>& heads) {
     expand(entry);
+    for (std::size_t i = 0; i < heads.size(); ++i)
+      if (heads[i].defined() && entry.expanded[i]) add_term(sum_of(entry.expanded[i]), heads[i]);
     if (wanted_.empty()) return;
     for (const TapeLink& link : entry.expanded) find_leading(link.entry);
   }
