@@ -314,6 +314,31 @@ TEST_CASE("a pass that makes a graph from the results of a block and from views 
   });
 }
 
+TEST_CASE("a block returns an array that it makes, which the program writes") {
+  for (const bool hybrid : {false, true})
+    for (const std::int64_t rows : {2, 0}) {
+      CAPTURE(hybrid, rows);
+      Net net([](F&, const Tensors& in) -> Tensors {
+        const Tensor c({1, 2, 3});
+        return {in[0] * c.reshape({1, 3}), c, c[slice(1, 3)], in[0][slice()]};
+      });
+      if (hybrid) net.hybridize();
+      Tensor x = ones({rows, 3});
+      x.attach_grad();
+      for (int call = 0; call < 3; ++call) {
+        const autograd::Record record;
+        const Tensors out = net(Tensors{x});
+        Tensor c = out[1];
+        CHECK(out[0].sum().item<float>() == 6.f * static_cast<float>(rows));
+        CHECK(c.to_vector<float>() == std::vector<float>{1, 2, 3});
+        c[2] = F::sum(out[0]);
+        CHECK(out[2].to_vector<float>() == std::vector<float>{2, 6.f * static_cast<float>(rows)});
+        autograd::backward({c, out[3] * 1.0 + x});
+        if (rows > 0) CHECK(x.grad().sum().item<float>() == 12 + 2 * 6);
+      }
+    }
+}
+
 TEST_CASE("a block catches the error of a write into a variable, and goes on") {
   for (const bool hybrid : {false, true})
     for (const bool attached : {false, true, false}) {

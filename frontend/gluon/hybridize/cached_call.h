@@ -108,6 +108,7 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     std::string name;
     /// Whether the program had a handle after hybrid_forward; else hybrid_forward created the array.
     bool watched = false;
+    bool is_made() const { return !parameter && !watched; }  ///< by hybrid_forward
     Tensor whole() const { return TensorAccess::make(array.get(), 0, shape, dtype); }
   };
   std::vector<Capture> captures;
@@ -124,7 +125,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   /// Types and bytes of the arrays that a run allocates for results.
   std::vector<TensorType> fresh;
   std::vector<std::size_t> fresh_bytes;
-  /// One result of the block: as in eager mode, a view of a new array, of an input or of a captured array.
+  /// One result of the block: as in eager mode, a view of a new array, of an input or of a captured array. Of
+  /// one that hybrid_forward made, a constant of the code, each call returns a copy.
   struct Result {
     enum class Of : std::uint8_t { fresh, input, capture } of;
     std::uint32_t index;
