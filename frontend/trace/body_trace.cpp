@@ -120,10 +120,10 @@ bool BodyTrace::wrote_input() const {
   return std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& v) { return holds_another(v); });
 }
 
-const ir::Node* BodyTrace::written_outside() const {
+const Captured* BodyTrace::written_outside() const {
   const auto found =
       std::find_if(outside().begin(), outside().end(), [&](const auto& v) { return holds_another(v); });
-  return found == outside().end() ? nullptr : found->variable.get();
+  return found == outside().end() ? nullptr : &*found;
 }
 
 ir::SubgraphPtr BodyTrace::finish(std::span<const Tensor> results, bool keep_unused) {
@@ -133,12 +133,13 @@ ir::SubgraphPtr BodyTrace::finish(std::span<const Tensor> results, bool keep_unu
       fail("the body of a loop or branch returned an undefined Tensor (made by Tensor() and never assigned)");
     body->outputs.push_back(value_of(resolve(result), {}));
   }
-  if (const ir::Node* written = written_outside())
+  if (const Captured* written = written_outside()) {
+    const std::string place = TensorAccess::array(written->traced)->value.node->location.str();
     fail(
-        "the body of a loop or branch writes into '{}', an array from outside of it: return the new value as "
-        "a state "
-        "or an output instead",
-        written->name);
+        "{}the body of a loop or branch writes into '{}', an array from outside of it: return the new value "
+        "as a state or an output instead",
+        place.empty() ? place : place + ": ", written->variable->name);
+  }
   body->nodes = ir::topological_order(body->outputs);
   // The program draws in its own order, and also for values that it does not use.
   if (shapes_known() && !keeps_random_order(body->nodes, nodes_, call()->train()))

@@ -27,7 +27,7 @@ class BodyTrace final : public Trace {
   /// Whether the body wrote into one of its inputs, in place or as an auxiliary state.
   bool wrote_input() const;
   /// The variable of a captured array that the body wrote into; null if there is none.
-  const ir::Node* written_outside() const;
+  const Captured* written_outside() const;
 
   /// The subgraph with these results and its variables in the order of a file; `keep_unused` appends unused
   /// inputs. Throws if the body wrote into a captured array: a subgraph cannot return the update.

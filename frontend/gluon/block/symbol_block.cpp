@@ -1,3 +1,4 @@
+#include "frontend/eager/call_site.h"
 #include "frontend/eager/invoke.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/parameter/parameter_state.h"
@@ -249,7 +250,11 @@ Tensors SymbolBlock::hybrid_forward(F&, const Tensors& inputs) {
     if (const auto input = s.input_of.find(node.get()); input != s.input_of.end()) {
       const Tensor& given = inputs[input->second];
       const ir::PartialShape shape = TensorAccess::shape(given);
-      require_fixed_shape(*node, TensorAccess::array(given)->shape_known ? &shape : nullptr, s.file);
+      try {
+        require_fixed_shape(*node, TensorAccess::array(given)->shape_known ? &shape : nullptr, s.file);
+      } catch (const FixedShapeError& e) {
+        throw FixedShapeError(line_prefix(CallSite::caller()) + e.what());
+      }
       values[node.get()] = {given};
       continue;
     }
