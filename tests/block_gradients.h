@@ -20,18 +20,33 @@ inline Tensor values(const Shape& shape, DType dtype, unsigned seed) {
   return Tensor(list, shape).astype(dtype);
 }
 
+using Results = struct F::contrib::Results;
+
+/// The outputs of a loop, then its states.
+inline Tensors all_of(const Results& r) {
+  Tensors all = r.outputs;
+  all.insert(all.end(), r.states.begin(), r.states.end());
+  return all;
+}
+
+/// Copies that have gradients, but for integers.
+inline Tensors with_gradients(const Tensors& in) {
+  Tensors own;
+  for (const Tensor& t : in) {
+    own.push_back(t.copy());
+    if (is_floating(t.dtype())) own.back().attach_grad();
+  }
+  return own;
+}
+
 /// The gradients of the inputs, and of `captured` arrays, for heads of the given seeds.
 inline Tensors gradients(const Net::Body& body, const Tensors& in, bool hybrid) {
   Net net(body);
   if (hybrid) net.hybridize();
   random::seed(11);
-  Tensors own;
-  for (const Tensor& t : in) {
-    own.push_back(t.copy());
-    if (!is_floating(t.dtype())) continue;
-    own.back().attach_grad();
-    own.back().grad() += 7;  // stays where there is no path
-  }
+  const Tensors own = with_gradients(in);
+  for (const Tensor& t : own)
+    if (is_floating(t.dtype())) t.grad() += 7;  // stays where there is no path
   Tensors out, heads, kept;
   {
     const autograd::Record record;

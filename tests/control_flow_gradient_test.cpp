@@ -5,18 +5,6 @@
 using namespace kiln;
 using namespace block_gradients;
 
-namespace {
-
-using Results = struct F::contrib::Results;
-
-Tensors all_of(const Results& r) {
-  Tensors all = r.outputs;
-  all.insert(all.end(), r.states.begin(), r.states.end());
-  return all;
-}
-
-}  // namespace
-
 TEST_CASE("gradients of foreach: data, states and captured arrays that every step uses") {
   for (const std::int64_t steps : {1, 2, 5}) {
     CAPTURE(steps);

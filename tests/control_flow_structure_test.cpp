@@ -7,8 +7,6 @@
 using namespace kiln;
 using namespace block_gradients;
 
-using Results = struct F::contrib::Results;
-
 TEST_CASE("gradients of what a branch not taken reads") {
   for (const double at : {-9., 9.})
     for (const DType dtype : {DType::f64, DType::f16}) {

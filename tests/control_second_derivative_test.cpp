@@ -7,14 +7,6 @@ using namespace block_gradients;
 
 namespace {
 
-using Results = struct F::contrib::Results;
-
-Tensors all_of(const Results& r) {
-  Tensors all = r.outputs;
-  all.insert(all.end(), r.states.begin(), r.states.end());
-  return all;
-}
-
 /// A step of a loop: two states of one shape to an output and the next states.
 using Step = std::function<Results(F&, const Tensors& states, const Tensors& in)>;
 
@@ -46,11 +38,7 @@ Tensors second_gradients(const Net::Body& body, const Tensors& in, std::size_t o
   Net net(body);
   if (hybrid) net.hybridize();
   random::seed(11);
-  Tensors own;
-  for (const Tensor& t : in) {
-    own.push_back(t.copy());
-    own.back().attach_grad();
-  }
+  const Tensors own = with_gradients(in);
   {
     const autograd::Record record;
     Tensors out, heads;

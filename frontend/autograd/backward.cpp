@@ -217,7 +217,7 @@ class Pass {
       // Of several outputs, not all need depend on a wanted value.
       if (!goes_through_nodes(*entry) || entry->outputs == 1 || entry->consumed || !entry->expanded.empty())
         continue;
-      std::vector<Tensor> heads;
+      std::vector<Tensor> heads;  // moved before the last node, which has the block's number, gets a sum
       if (const auto open = open_.find(entry->number); open != open_.end()) {
         heads = std::move(open->second.sums);
         open_.erase(open);

@@ -45,24 +45,23 @@ Tensor restored_output(const TapeEntry& entry, std::int64_t i) {
                   e.node->types.at(e.output));
 }
 
-Tensor with_history(const Tensor& whole, const TapeLink& link) {
-  if (!link || (has_link(whole) && link_of(whole, {}) == link)) return whole;
-  const autograd::Pause pause(is_training());
-  Tensor copy = whole.copy();
-  tape_of(*TensorAccess::array(copy)).link = link;
-  return copy;
-}
-
 namespace {
 
-/// A value of the call, with the history of another tensor.
-Tensor with_history_of(const Tensor& t, const Tensor& value, std::source_location where) {
-  const TapeLink link = link_of(t, where);
+/// A copy with this history, or with none.
+Tensor copy_with(const TapeLink& link, const Tensor& value) {
   const autograd::Pause pause(is_training());
   Tensor copy = value.copy();
   tape_of(*TensorAccess::array(copy)).link = link;
   return copy;
 }
+
+}  // namespace
+
+Tensor with_history(const Tensor& whole, const TapeLink& link) {
+  return !link || (has_link(whole) && link_of(whole, {}) == link) ? whole : copy_with(link, whole);
+}
+
+namespace {
 
 /// The results of a node that the call has saved, by output; undefined: not saved. To compute them again may
 /// need inputs that are not saved.
@@ -110,15 +109,16 @@ void expand(TapeEntry& entry) {
     const std::vector<Tensor> known = saved_results(entry, node);
     std::vector<Tensor>& out = values[&node];
     if (node.op->shares_sum) {
-      const Tensor& value = !known.empty() && known[0].defined() ? known[0] : inputs[1];
-      out = {with_history_of(inputs[0], value, entry.where)};
+      const TapeLink link = link_of(inputs[0], entry.where);
+      const bool saved = !known.empty() && known[0].defined();
+      out = {saved ? copy_with(link, known[0]) : with_history(inputs[1], link)};
       continue;
     }
     if (is_control_flow(node)) {
       const RandomBlock block(random);
       out = run_steps(node, inputs, entry.where);
       for (std::size_t k = 0; k < known.size(); ++k)
-        if (known[k].defined()) out[k] = with_history_of(out[k], known[k], entry.where);
+        if (known[k].defined()) out[k] = copy_with(link_of(out[k], entry.where), known[k]);
       continue;
     }
     if (node.op->name == "_function") {

@@ -78,20 +78,20 @@ Tensor Captures::take(Trace& trace, const Tensor& concrete, const std::string& n
   const Shape& shape = TensorAccess::shape(concrete);
   const std::int64_t offset = TensorAccess::offset(concrete);
   const DType dtype = TensorAccess::dtype(concrete);
-  const std::string unnamed = name.empty() ? "captured" + std::to_string(list_.size()) : name;
+  const auto name_here = [&] { return name.empty() ? "captured" + std::to_string(list_.size()) : name; };
   // Only the structure of a loop or branch is recorded in the call that has such a value.
   if (const Tensor own = own_behind(concrete); own.defined()) {
     const Captured* captured = find_own(own);
     if (!captured)
       captured =
-          &add_own({TracedVariable::make(trace, unnamed, {dtype, TensorAccess::shape(own)}, true), own});
+          &add_own({TracedVariable::make(trace, name_here(), {dtype, TensorAccess::shape(own)}, true), own});
     return view_of(captured->traced, offset - TensorAccess::offset(own), shape);
   }
   const Captured* captured = find(array.get());
   if (!captured) {
     // The variable is the whole array, so that other views of it are views of the same variable.
     const Tensor whole = TensorAccess::make(array, 0, array->shape, dtype);
-    captured = &add({TracedVariable::make(trace, unnamed, {dtype, TensorAccess::shape(whole)},
+    captured = &add({TracedVariable::make(trace, name_here(), {dtype, TensorAccess::shape(whole)},
                                           trace.shapes_known(), hidden_attrs),
                      whole, parameter});
   }

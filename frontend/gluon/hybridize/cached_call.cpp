@@ -283,15 +283,6 @@ void TracedCall::fill_arguments(std::span<const Tensor> inputs, CallFrame& frame
   for (const Capture& c : captures) frame.set_argument(i++, *c.array.get());
 }
 
-namespace {
-
-Tensor copied(const Tensor& t) {
-  const autograd::Pause pause(is_training());
-  return t.copy();
-}
-
-}  // namespace
-
 void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays,
                               Made made, std::span<Tensor> outputs) const {
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -315,7 +306,7 @@ void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::sha
           const auto first = std::find_if(results.begin(), results.end(), same) - results.begin();
           const auto at = static_cast<std::size_t>(first);
           const std::shared_ptr<Array> copy = at < i ? TensorAccess::array(outputs[at])
-                                                     : TensorAccess::array(copied(captures[r.index].whole()));
+                                                     : TensorAccess::array(captures[r.index].whole().copy());
           TensorAccess::assign(outputs[i], copy, r.offset, r.shape, r.dtype);
         } else {
           TensorAccess::assign(outputs[i], captures[r.index].array.get(), r.offset, r.shape, r.dtype);
