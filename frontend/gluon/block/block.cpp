@@ -275,9 +275,9 @@ std::string detail::unregistered_block() {
 
 std::size_t Block::size() const { return state_->children.size(); }
 
-Block& Block::operator[](ChildAt i) const {
-  const int n = static_cast<int>(size());
-  const int at = i.index < 0 ? i.index + n : i.index;
+Block& Block::operator[](IndexAt i) const {
+  const auto n = static_cast<std::int64_t>(size());
+  const std::int64_t at = i.index < 0 ? i.index + n : i.index;
   if (at < 0 || at >= n) fail("{}Child {} of a block with {} children", line_prefix(i.where), i.index, n);
   return *state_->children[static_cast<std::size_t>(at)].second;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <kiln/bound_call.h>
 #include <kiln/f.h>
+#include <kiln/index_at.h>
 #include <kiln/options.h>
 #include <kiln/parameter.h>
 #include <kiln/symbol.h>
@@ -104,15 +105,6 @@ class KILN_API HookHandle {
 /// class are copied. `net.add(Residual(8))` stores a copy that is the same block. Thread rule: concurrent
 /// calls are safe; the program synchronises all other operations, and the release of arrays that
 /// hybrid_forward reads.
-/// The number of a child, and the line that asks for it.
-struct ChildAt {
-  int index;
-  std::source_location where;
-  template <std::integral I>
-  ChildAt(I i, std::source_location line = std::source_location::current())
-      : index(static_cast<int>(i)), where(line) {}
-};
-
 class KILN_API Block {
  public:
   explicit Block(const BlockOptions& options = {});
@@ -146,7 +138,7 @@ class KILN_API Block {
   }
   std::size_t size() const;  ///< number of children
   /// Child number i; negative counts from the end.
-  Block& operator[](ChildAt i) const;
+  Block& operator[](IndexAt i) const;
   /// The child with that name.
   Block& child(std::string_view name, std::source_location where = std::source_location::current()) const;
   std::vector<std::pair<std::string, std::shared_ptr<Block>>> children() const;

@@ -1,5 +1,6 @@
 #pragma once
 #include <kiln/export.h>
+#include <kiln/index_at.h>
 #include <kiln/sampler.h>
 #include <kiln/tensor.h>
 
@@ -15,14 +16,7 @@
 
 namespace kiln::data {
 
-/// A number in brackets, with the line that has it.
-struct IndexAt {
-  template <std::integral I>
-  IndexAt(I i, std::source_location line = std::source_location::current())
-      : index(static_cast<std::int64_t>(i)), where(line) {}
-  std::int64_t index;
-  std::source_location where;
-};
+using kiln::IndexAt;
 
 /// The arrays of a sample: the data, then the label, if it has one. `const auto& [data, label] = sample`
 /// takes both. Copies share the arrays.
