@@ -1,4 +1,6 @@
 #pragma once
+#include <kiln/export.h>
+
 #include <concepts>
 #include <cstdint>
 #include <source_location>
