@@ -215,3 +215,49 @@ TEST_CASE("second derivatives through loops that read an array inside Pause alon
         same_second_gradients(loop, inputs_of({{5}, {5}, {3}}, dtype), 2);
       }
 }
+
+TEST_CASE("an input that is a view is one value in all branches and steps") {
+  const Net::Body bodies[] = {
+      [](F& f, const Tensors& in) {
+        const Tensor y = f.contrib().cond(
+            f.ones({1}), [&] { return Tensors{in[0] + uses(f, in[0])}; }, [&] { return Tensors{in[0]}; })[0];
+        return Tensors{in[0] + y, y * in[0]};
+      },
+      [](F& f, const Tensors& in) {
+        const Results r = f.contrib().while_loop([](const Tensors& v) { return v[0] < 2; },
+                                                 [&](const Tensors& v) -> Results {
+                                                   return {{}, {v[0] + 1, in[0] + uses(f, v[1]) * in[1]}};
+                                                 },
+                                                 {f.zeros({1}), in[0]}, 3);
+        return Tensors{in[0] + r.states[1], r.states[1]};
+      },
+      [](F& f, const Tensors& in) {
+        const Results r = f.contrib().foreach (
+            [&](const Tensors& row, const Tensors& s) -> Results {
+              return {{uses(f, in[0]) * row[0]}, {in[0] + uses(f, s[0]) * in[1]}};
+            },
+            {f.ones({2, 1}).astype(in[0].dtype())}, {in[0]});
+        return Tensors{in[0] * r.states[0], f.sum(r.outputs[0], {.axis = 0}) + in[0]};
+      }};
+  const auto gradient = [](const Net::Body& body, DType dtype, bool hybrid, bool create_graph) {
+    Net net(body);
+    if (hybrid) net.hybridize();
+    Tensor x = values({3, 5}, dtype, 1);
+    x.attach_grad();
+    const autograd::Record record;
+    const Tensor base = F::tanh(x);
+    const Tensors out = net({base[1], base[2]});
+    const Tensors heads{values({5}, dtype, 90), values({5}, dtype, 91), values({5}, dtype, 92)};
+    return autograd::grad({out[0], out[1], base[1] * 2}, {x},
+                          {.head_gradients = heads, .create_graph = create_graph})[0];
+  };
+  for (std::size_t i = 0; i < std::size(bodies); ++i)
+    for (const DType dtype : {DType::f64, DType::f32}) {
+      const Tensor eager = gradient(bodies[i], dtype, false, false);
+      for (const bool hybrid : {false, true})
+        for (const bool create_graph : {false, true}) {
+          CAPTURE(i, name_of(dtype), hybrid, create_graph);
+          CHECK(same_bits(gradient(bodies[i], dtype, hybrid, create_graph), eager));
+        }
+    }
+}

@@ -57,8 +57,11 @@ Tensor copy_with(const TapeLink& link, const Tensor& value) {
 
 }  // namespace
 
-Tensor with_history(const Tensor& whole, const TapeLink& link) {
-  return !link || (has_link(whole) && link_of(whole, {}) == link) ? whole : copy_with(link, whole);
+Tensor with_history(const Tensor& value, const TapeLink& link) {
+  if (!has_link(value)) return link ? copy_with(link, value) : value;
+  // A view would be a value of its own in each step and branch that reads it.
+  const bool has_it = TensorAccess::is_array(value) && link_of(value, {}) == link;
+  return has_it ? value : copy_with(link, value);
 }
 
 namespace {
