@@ -6,6 +6,7 @@
 #include "runtime/fail.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <iterator>
 #include <unordered_set>
 
@@ -135,6 +136,9 @@ ir::SubgraphPtr BodyTrace::finish(std::span<const Tensor> results, bool keep_unu
   }
   if (const Captured* written = written_outside()) {
     const std::string place = TensorAccess::array(written->traced)->value.node->location.str();
+    if (shapes_known())
+      call()->abandon(fmt::format("a branch or while_loop writes into an array from outside{}{}",
+                                  place.empty() ? "" : " in ", place));
     fail(
         "{}the body of a loop or branch writes into '{}', an array from outside of it: return the new value "
         "as a state or an output instead",

@@ -13,9 +13,9 @@ namespace {
 using Kind = Step::Kind;
 using Scope = std::vector<int>;  ///< the variables that a statement can use
 
-/// A recording refuses writes of a branch or while_loop into arrays from outside of it. So each variable has
-/// a level: the least number of such bodies around a statement that made an array which it may be. Only
-/// variables of the level of the innermost body are written to.
+/// A call with a branch or while_loop that writes into an array from outside of it runs eagerly. Few programs
+/// do so. In the others each variable has a level: the least number of such bodies around a statement that
+/// made an array which it may be. Only variables of the level of the innermost body are written to.
 class Generator {
  public:
   explicit Generator(unsigned seed) : random_(seed) {
@@ -112,7 +112,6 @@ class Generator {
       return form(i) != Form::steps && (writes_anywhere_ || level(i) >= least_level);
     });
     if (target < 0) return;
-    program_.writes_outside |= level(target) < least_level;
     Step s = step(Kind::write, scope);
     s.a = target;
     s.b = operand;

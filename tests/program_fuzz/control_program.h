@@ -55,8 +55,6 @@ struct Program {
   /// Its arguments are three inputs of the network and two captured tensors, which overlap; its outputs the
   /// results of the network.
   Body main = {};
-  /// Whether a body of while_loop or cond writes into a tensor from outside of it, which recordings refuse.
-  bool writes_outside = false;
 };
 
 constexpr int network_inputs = 3;
