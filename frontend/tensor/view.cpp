@@ -405,7 +405,6 @@ Tensor own_behind(const Tensor& t) {
 }
 
 std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call, std::source_location where) {
-  Trace* const trace = Trace::current();
   std::vector<Tensor> own;
   own.reserve(list.size());
   for (const Tensor& given : list) {
@@ -413,6 +412,7 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
       own.push_back(given);
       continue;
     }
+    Trace* const trace = Trace::current();
     const Tensor t = trace ? trace->resolve(given) : given;
     const Array& array = *TensorAccess::array(t);
     if (TensorAccess::is_array(t) || !array.shape_known)

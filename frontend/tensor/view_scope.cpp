@@ -59,12 +59,12 @@ Numbers& numbers() {
 
 }  // namespace
 
-ViewScope::ViewScope() : number_(next()), call_(call()), outer_(std::exchange(numbers().innermost, this)) {}
-ViewScope::ViewScope(std::uint64_t number)
-    : number_(number), call_(number), outer_(std::exchange(numbers().innermost, this)) {}
-ViewScope::~ViewScope() { of_this_thread.innermost = outer_; }
+ViewScope::ViewScope() : ViewScope(next_call()) { call_ = outer_ ? outer_->call_ : numbers().of_thread; }
 
-std::uint64_t ViewScope::next() { return ++numbers().last; }
+ViewScope::NextCall ViewScope::next_call() {
+  Numbers& n = numbers();
+  return {n.innermost ? n.innermost->call_ : n.of_thread, ++n.last, n.innermost};
+}
 std::uint64_t ViewScope::current() {
   const Numbers& n = numbers();
   return n.innermost ? n.innermost->number_ : n.of_thread;

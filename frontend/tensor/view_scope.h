@@ -2,6 +2,7 @@
 #include <kiln/tensor.h>
 
 #include <cstdint>
+#include <utility>
 
 /// Which reads of a view are one value. A gradient is a chain of additions for each value, so that its bits
 /// depend on it, and a compiled graph must agree with the program that runs step by step.
@@ -15,12 +16,23 @@ namespace kiln::detail {
 /// Open during its lifetime, on its thread. Scopes nest.
 class ViewScope {
  public:
-  ViewScope();                               ///< of a step or branch
-  explicit ViewScope(std::uint64_t number);  ///< of a call, with a number from next()
-  ~ViewScope();
+  /// The next call on this thread. The numbers of its views are known before its scope opens.
+  struct NextCall {
+    std::uint64_t outer;   ///< the number of the innermost scope of a call
+    std::uint64_t number;  ///< of its scope
+    const ViewScope*& innermost;
+  };
+  static NextCall next_call();
+
+  ViewScope();  ///< of a step or branch
+  explicit ViewScope(const NextCall& call)
+      : number_(call.number),
+        call_(call.number),
+        innermost_(call.innermost),
+        outer_(std::exchange(innermost_, this)) {}
+  ~ViewScope() { innermost_ = outer_; }
   ViewScope(const ViewScope&) = delete;
 
-  static std::uint64_t next();
   static std::uint64_t current();  ///< the number of the innermost scope
   static std::uint64_t call();     ///< the number of the innermost scope of a call
   static bool is_open();           ///< whether this thread is in a scope
@@ -29,6 +41,7 @@ class ViewScope {
 
  private:
   std::uint64_t number_, call_;
+  const ViewScope*& innermost_;  // of the thread
   const ViewScope* outer_;
 };
 

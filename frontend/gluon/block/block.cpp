@@ -415,12 +415,12 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   if (!context.trace && !inputs.empty())
     if (const Device of_inputs = detail::TensorAccess::device(inputs[0]); !(of_inputs == context.device))
       device.emplace(of_inputs);
-  const std::uint64_t outer = detail::ViewScope::call(), number = detail::ViewScope::next();
-  const Tensors in = own_values(inputs, number, line);
-  const detail::ViewScope scope(number);
+  const detail::ViewScope::NextCall next = detail::ViewScope::next_call();
+  const Tensors in = own_values(inputs, next.number, line);
+  const detail::ViewScope scope(next);
   const auto run = [&] {
     Tensors out = forward(in);
-    for (Tensor& t : out) t = returned_value(t, inputs, in, outer, line);
+    for (Tensor& t : out) t = returned_value(t, inputs, in, next.outer, line);
     return out;
   };
   if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())

@@ -135,12 +135,6 @@ bool TracedCall::written_overlap(std::span<const Tensor> inputs) const {
   return false;
 }
 
-bool TracedCall::reads_unchanged() const {
-  return std::all_of(read_arrays.begin(), read_arrays.end(), [](const CallTrace::Read& r) {
-    return r.array->version() == r.version && r.array.in_use();
-  });
-}
-
 TracedCall::History TracedCall::history_of(const Tensor& argument) {
   if (!detail::has_link(argument)) return History::none;
   return detail::variable_of(argument) ? History::variable : History::call;
@@ -171,7 +165,7 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
   if (records || has_record) [[unlikely]]
     return run_recorded(inputs, outputs);
   run_alone(inputs, outputs);
-  own_results({}, outputs);
+  if (has_own_values) own_results({}, outputs);
 }
 
 void TracedCall::run_alone(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
@@ -259,7 +253,7 @@ void TracedCall::end_history(std::span<const Tensor> inputs) const {
     if (!detail::has_link(written)) continue;
     for (const ArrayPart& part : w.parts) {
       // The part as the program derived it, in a call of its own.
-      const ViewScope scope(ViewScope::next());
+      const ViewScope scope(ViewScope::next_call());
       const auto view = [&](std::int64_t offset, const Shape& shape) {
         return view_of(written, TensorAccess::offset(written) + offset, shape);
       };

@@ -139,6 +139,7 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     bool operator==(const Result&) const = default;
   };
   std::vector<Result> results;
+  bool has_own_values = false;  ///< a result is one
   /// For backward passes. The outputs of its body are the fresh arrays, then the arrays that in-place
   /// operators write.
   std::shared_ptr<const GradientCode> gradient;
@@ -167,12 +168,17 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   bool current() const {
     return (confirmed.load(std::memory_order_relaxed) == structure_epoch.load(std::memory_order_relaxed) ||
             confirm()) &&
-           captures_in_use() && (read_arrays.empty() || reads_unchanged());
+           captures_in_use() && reads_unchanged();
   }
   /// Checks the dependencies.
   bool confirm() const;
   /// Whether hybrid_forward would read the same elements of the same arrays.
-  bool reads_unchanged() const;
+  bool reads_unchanged() const {
+    return read_arrays.empty() ||
+           std::all_of(read_arrays.begin(), read_arrays.end(), [](const CallTrace::Read& r) {
+             return r.array->version() == r.version && r.array.in_use();
+           });
+  }
   /// Whether the histories of the call's arguments are those of `histories`.
   bool has_histories(std::span<const Tensor> inputs) const;
   static History history_of(const Tensor& argument);

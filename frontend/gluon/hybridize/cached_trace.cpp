@@ -58,6 +58,7 @@ class ResultViews {
       }
       if (own_behind(t).defined()) {
         r.own_value = static_cast<std::uint32_t>(made.size());
+        out.has_own_values = true;
         made.push_back(value_of(t, CallSite::caller()));
         arrays.push_back(nullptr);
         add_fresh({r.dtype, r.shape}, out);
@@ -145,7 +146,7 @@ std::optional<ir::Graph> try_record(HybridBlock& block, std::span<const Tensor> 
                                     bool recording, bool asks) {
   const DeviceScope device(out.signature.device);
   // As in a call of the block, whoever records it.
-  const detail::ViewScope scope(detail::ViewScope::next());
+  const detail::ViewScope scope(detail::ViewScope::next_call());
   std::optional<PrecisionScope> precision;
   if (out.options.precision) precision.emplace(*out.options.precision);
   CallTrace trace(recording, asks);
