@@ -389,8 +389,10 @@ class Emitter {
   PrefetchSlice slice_of(Value number, Value rhs, Value from, Value to) {
     const Value length = e.sub(to, from);
     // The same chunk of the next panel, if the task has several column tiles; otherwise the following memory.
-    const Value next =
-        e.element(rhs, plan_.copies_lhs ? panel_stride_ : e.mul(length, e.index(plan_.panel)), tile_.dtype);
+    Value distance = e.mul(length, e.index(plan_.panel));
+    if (!plan_.one_chunk)
+      distance = e.select(e.less(e.index(1), params_["block_column_tiles"]), panel_stride_, distance);
+    const Value next = e.element(rhs, distance, tile_.dtype);
     return {e,
             e.element(next, e.mul(from, e.index(plan_.panel)), tile_.dtype),
             plan_.panel * static_cast<std::int64_t>(size_of(tile_.dtype)),

@@ -109,25 +109,38 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, const Machi
   const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
   const std::int64_t row_tiles = std::max<std::int64_t>(sizes.row_tiles, 1),
                      tiles = std::max<std::int64_t>(sizes.column_tiles, 1);
+  const std::int64_t lhs_tile_bytes = p.lhs_elements * element_bytes / row_tiles,
+                     lhs_chunk_bytes =
+                         std::min(lhs_tile_bytes,
+                                  plan.size.rows() * std::min(p.k_extent, Tile::chunk) * element_bytes);
+  const std::int64_t tile_total_bytes = plan.tile_elements() * std::max<std::int64_t>(4, element_bytes);
+  const auto divide_columns = [&](std::int64_t blocks) {
+    sizes.block_column_tiles = divideCeilSigned(tiles, blocks);
+    sizes.column_blocks = divideCeilSigned(tiles, sizes.block_column_tiles);
+  };
   sizes.block_row_tiles = row_tiles;
   sizes.column_blocks = tiles;
   if (plan.copies_lhs) {
     // Several column tiles share the copies; an even number of column blocks balances two threads.
-    sizes.column_blocks = divideCeilSigned(tiles, tuning::tiles_per_copy);
-    if (sizes.column_blocks > 1) sizes.column_blocks += sizes.column_blocks % 2;
-    sizes.block_column_tiles = divideCeilSigned(tiles, sizes.column_blocks);
-    sizes.column_blocks = divideCeilSigned(tiles, sizes.block_column_tiles);
+    const std::int64_t blocks = divideCeilSigned(tiles, tuning::tiles_per_copy);
+    divide_columns(blocks > 1 ? blocks + blocks % 2 : blocks);
   } else {
     // A B that stays in L2 is read again for each row block. Then A and the results, which are written in
     // parts of a line, should stay in L1.
     const std::int64_t columns_bytes = p.groups * p.panels * p.panel * element_bytes;
     const bool small = p.k_extent * columns_bytes <= choices::small_rhs_bytes(machine);
-    const std::int64_t row_tile_bytes =
-        std::max<std::int64_t>(1, p.lhs_elements * element_bytes / row_tiles +
-                                      (small ? plan.size.rows() / plan.pooled_rows() * columns_bytes : 0));
-    sizes.block_row_tiles = std::clamp<std::int64_t>(
-        (small ? choices::small_block_bytes(machine) : choices::block_lhs_bytes(machine)) / row_tile_bytes, 1,
-        row_tiles);
+    const std::int64_t result_bytes = small ? plan.size.rows() / plan.pooled_rows() * columns_bytes : 0,
+                       block_bytes =
+                           small ? choices::small_block_bytes(machine) : choices::block_lhs_bytes(machine);
+    const auto row_tiles_of = [&](std::int64_t lhs_bytes) {
+      return std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(1, lhs_bytes + result_bytes), 1,
+                                      row_tiles);
+    };
+    sizes.block_row_tiles = row_tiles_of(lhs_tile_bytes);
+    // Of long rows a chunk of k stays there, so that more rows share a panel of B. Several column tiles share
+    // the chunk. The taps of a convolution read the same elements in each chunk.
+    const bool by_chunks = !plan.one_chunk && row_tiles_of(lhs_chunk_bytes) > sizes.block_row_tiles;
+    if (by_chunks) sizes.block_row_tiles = row_tiles_of(lhs_chunk_bytes);
     const bool streams_rhs =
         plan.size.panels == 1 && p.k_extent * columns_bytes > choices::l2_rhs_bytes(machine);
     if (!streams_rhs) {  // otherwise each row block would stream B again
@@ -139,10 +152,18 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, const Machi
                  tuning::least_tasks)
         sizes.block_row_tiles = divideCeilSigned(sizes.block_row_tiles, 2);
     }
+    if (by_chunks) {
+      const std::int64_t totals = choices::totals_bytes(machine) / tile_total_bytes,
+                         row_blocks = divideCeilSigned(row_tiles, sizes.block_row_tiles);
+      sizes.block_column_tiles = std::clamp<std::int64_t>(totals / sizes.block_row_tiles, 1, tiles);
+      while (sizes.block_column_tiles > 1 &&
+             row_blocks * divideCeilSigned(tiles, sizes.block_column_tiles) < tuning::least_tasks)
+        sizes.block_column_tiles = divideCeilSigned(sizes.block_column_tiles, 2);
+      divide_columns(divideCeilSigned(tiles, sizes.block_column_tiles));
+    }
   }
   if (plan.one_chunk) return;
-  const std::int64_t total_bytes =
-      sizes.block_column_tiles * plan.tile_elements() * std::max<std::int64_t>(4, element_bytes);
+  const std::int64_t total_bytes = sizes.block_column_tiles * tile_total_bytes;
   sizes.block_row_tiles = std::min(sizes.block_row_tiles,
                                    std::max<std::int64_t>(choices::totals_bytes(machine) / total_bytes, 1));
   sizes.scratch_bytes = sizes.block_row_tiles * plan.copy_elements() * element_bytes;
