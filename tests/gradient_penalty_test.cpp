@@ -261,3 +261,36 @@ TEST_CASE("a pass that makes a graph leaves what it does not reach") {
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(same_bits(got[i], first[i]));
   }
 }
+
+TEST_CASE("third derivatives through a block of one operator") {
+  using Body = std::function<Tensor(F&, const Tensor&)>;
+  const Body bodies[] = {[](F&, const Tensor& x) { return x * x; },
+                         [](F& f, const Tensor& x) { return f.maximum(x, x); },
+                         [](F& f, const Tensor& x) { return f.dot(x, x); },
+                         [](F& f, const Tensor& x) {
+                           return f.concat({x, x, x}, {.dim = 0});
+                         },
+                         [](F& f, const Tensor& x) { return f.tanh(x); }};
+  const auto gradients = [](const Body& body, bool hybrid) {
+    nn::HybridLambda net(body);
+    if (hybrid) net.hybridize();
+    Tensor x = random::uniform(-1, 1, {3, 3});
+    x.attach_grad();
+    const autograd::Record record;
+    const Tensor y = net(x), z = F::sin(y) * y;
+    const Tensor first = autograd::grad({z}, {x}, {.create_graph = true})[0],
+                 second = autograd::grad({F::square(first)}, {x}, {.create_graph = true})[0];
+    autograd::backward({F::square(second)});
+    return Tensors{first, second, x.grad()};
+  };
+  for (std::size_t i = 0; i < std::size(bodies); ++i) {
+    random::seed(3);
+    const Tensors eager = gradients(bodies[i], false);
+    random::seed(3);
+    const Tensors hybrid = gradients(bodies[i], true);
+    for (std::size_t k = 0; k < eager.size(); ++k) {
+      CAPTURE(i, k);
+      CHECK(same_bits(hybrid[k], eager[k]));
+    }
+  }
+}

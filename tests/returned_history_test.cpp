@@ -198,39 +198,33 @@ TEST_CASE("a branch or step that does not run reads what another branch returned
 }
 
 TEST_CASE("what loops and branches in Pause return is a constant, if their bodies open Record or not") {
-  for (const bool own : {false, true}) {
-    CAPTURE(own);
-    const auto value = [&](F& f, const Tensors& in) {
-      std::optional<autograd::Record> record;
-      if (own) record.emplace();
-      return own ? f.tanh(in[0]) : in[0];
-    };
-    for (const bool made : {false, true}) {
-      CAPTURE(made);
-      check_histories(
-          of([&](F& f, const Tensors& given) -> Tensors {
-            const Tensors in{made ? given[0] * 2 : given[0]};
-            const autograd::Pause pause;
-            Tensors out = f.contrib()
-                              .foreach (
-                                  [&](const Tensors&, const Tensors&) {
-                                    return Results{{}, {value(f, in)}};
-                                  },
-                                  {f.ones({2, 1})}, {f.zeros({2, 3})})
-                              .states;
-            out.push_back(three_times(f,
-                                      [&](const Tensors&) {
-                                        return Results{{}, {value(f, in)}};
-                                      },
-                                      {f.zeros({2, 3})})
-                              .states[0]);
-            out.push_back(f.contrib().cond(
-                f.ones({1}), [&] { return Tensors{value(f, in)}; }, [&] { return Tensors{in[0] * 2}; })[0]);
-            return out;
-          }),
-          two, 2);
-    }
-  }
+  const auto results = [](F& f, const std::function<Tensor()>& value, const Tensor& other) {
+    const autograd::Pause pause;
+    const auto step = [&](auto&&...) { return Results{{}, {value()}}; };
+    Tensors out = f.contrib().foreach (step, {f.ones({2, 1})}, {f.zeros({2, 3})}).states;
+    out.push_back(three_times(f, step, {f.zeros({2, 3})}).states[0]);
+    out.push_back(f.contrib().cond(
+        f.ones({1}), [&] { return Tensors{value()}; }, [&] { return Tensors{other * 2}; })[0]);
+    return out;
+  };
+  for (const bool own : {false, true})
+    for (const bool made : {false, true})
+      for (const bool used : {false, true}) {
+        CAPTURE(own, made, used);
+        check_histories(of([&](F& f, const Tensors& in) -> Tensors {
+                          const Tensor x = made ? in[0] * 2 : in[0];
+                          const auto value = [&] {
+                            std::optional<autograd::Record> record;
+                            if (own) record.emplace();
+                            return own ? f.tanh(x) : x;
+                          };
+                          Tensors out = results(f, value, x);
+                          if (used)
+                            for (Tensor& t : out) t = f.tanh(t) + t;
+                          return out;
+                        }),
+                        two, 2);
+      }
 }
 
 TEST_CASE("a loop in Pause in a branch hands on an array from outside, twice") {

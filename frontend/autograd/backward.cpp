@@ -301,8 +301,7 @@ class Pass {
     const TapeEntry& entry = *ptr;
     if (takes_joint(entry, heads)) return step_joint(*ptr, heads);
     std::vector<TapeLink> wanted(entry.inputs.begin(), entry.inputs.end());
-    for (TapeLink& link : wanted)
-      if (!is_wanted(link)) link = {};
+    for (TapeLink& link : wanted) link = is_wanted(link) ? resolved(link) : TapeLink();
     // Sums to which these heads lead no term are left as they are.
     std::optional<SharedSums> found;
     ir::GradientRequest request;

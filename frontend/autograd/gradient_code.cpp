@@ -12,6 +12,17 @@ bool has_function(const ir::Subgraph& body) {
                      [](const auto& n) { return n->op_name == "_function"; });
 }
 
+/// Whether the gradient of one input has two terms, which calls step by step add up one by one.
+bool reads_twice(const ir::Node& node) {
+  const auto same = [](const ir::Entry& a, const ir::Entry& b) {
+    return a.node == b.node && a.output == b.output;
+  };
+  for (auto e = node.inputs.begin(); e != node.inputs.end(); ++e)
+    if (std::any_of(node.inputs.begin(), e, [&](const ir::Entry& before) { return same(before, *e); }))
+      return true;
+  return false;
+}
+
 GradientCode::Output output_of(const ir::Subgraph& body, std::size_t number) {
   const ir::Entry& value = body.outputs[number];
   const auto is_value = [&](const ir::Entry& e) {
@@ -38,7 +49,7 @@ GradientCode::GradientCode(ir::SubgraphPtr body, bool train, Precision precision
     if (n->is_variable()) continue;
     ++nodes;
     entries_ += most_entries(*n);
-    expands_ = expands_ || is_control_flow(*n);
+    expands_ = expands_ || is_control_flow(*n) || reads_twice(*n);
   }
   expands_ = expands_ || nodes > 1 || has_function(*body_);
 }

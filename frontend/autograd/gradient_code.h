@@ -34,8 +34,8 @@ class GradientCode {
   Precision precision() const { return precision_; }
   /// The most entries that a call has on the tape once it is expanded (expand.h).
   std::uint64_t entries() const { return entries_; }
-  /// Whether derivatives of its gradients need an entry for each node: of a block, a loop or branch, and an
-  /// autograd::Function.
+  /// Whether derivatives of its gradients need an entry for each node: of a block with several nodes, or with
+  /// one that reads a value twice; of a loop or branch, and of an autograd::Function.
   bool expands() const { return expands_; }
   /// What the gradients of a request read.
   struct Known {

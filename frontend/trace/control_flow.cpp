@@ -293,7 +293,7 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   Results out = parted(node.record("_foreach", std::array{subgraph}, where), step.outputs.size());
   if (known) {
     const BodyAliases last = after_steps(aliases, TensorAccess::shape(outer_data[0])[0]);
-    share_arrays(out.states, {&last, 1}, /*may_not_run=*/false, /*own=*/false);
+    share_arrays(out.states, {&last, 1}, /*may_not_run=*/false, /*own=*/!records_nodes());
   }
   return out;
 }
