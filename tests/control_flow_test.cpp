@@ -89,12 +89,12 @@ TEST_CASE("a loop draws other numbers at each step, the same eagerly and hybridi
 
 TEST_CASE("while_loop takes as many steps as its condition says") {
   const auto count_to = [](F& f, const Tensors& in) -> Tensors {
-    const Results r = f.contrib().while_loop([&](const Tensors& v) { return v[0] < in[1]; },
-                                             [&](const Tensors& v) -> Results {
-                                               return {{v[0] * 10 + f.random_uniform(0, 1, Shape{1})},
-                                                       {v[0] + 1, v[1] * 2}};
-                                             },
-                                             {in[0], Tensor({1.f})}, 4);
+    const Results r = f.contrib().while_loop(
+        [&](const Tensors& v) { return v[0] < in[1]; },
+        [&](const Tensors& v) -> Results {
+          return {{v[0] * 10 + f.random_uniform(0, 1, Shape{1})}, {v[0] + 1, v[1] * 2}};
+        },
+        {in[0], Tensor({1.f})}, 4);
     return {r.outputs[0], r.states[0], r.states[1]};
   };
   for (const float limit : {0.f, 1.f, 3.f, 9.f}) {
@@ -124,9 +124,12 @@ TEST_CASE("loops and branches nest") {
   const auto nested = [](F& f, const Tensors& in) -> Tensors {
     const Results r = f.contrib().foreach (
         [&](const Tensors& rows, const Tensors& states) -> Results {
-          const Results inner = f.contrib().while_loop(
-              [&](const Tensors& v) { return f.sum(v[0]) < f.sum(rows[0]); },
-              [&](const Tensors& v) -> Results { return {{v[0]}, {v[0] + 1}}; }, {states[0]}, 5);
+          const Results inner =
+              f.contrib().while_loop([&](const Tensors& v) { return f.sum(v[0]) < f.sum(rows[0]); },
+                                     [&](const Tensors& v) -> Results {
+                                       return {{v[0]}, {v[0] + 1}};
+                                     },
+                                     {states[0]}, 5);
           const Tensors chosen = f.contrib().cond(
               f.sum(inner.states[0]) > 4, [&] { return Tensors{inner.states[0] - in[1]}; },
               [&] { return Tensors{inner.states[0] * 1}; });
@@ -181,8 +184,8 @@ TEST_CASE("a recorded loop is one node, whatever the number of steps, and reads 
 TEST_CASE("a branch on symbols is one node, and runs when its inputs are known") {
   F f;
   const Tensor x = sym::var("x"), y = sym::var("y");
-  const Tensors chosen =
-      f.contrib().cond(F::sum(x), [&] { return Tensors{x + y}; }, [&] { return Tensors{x * y}; });
+  const Tensors chosen = f.contrib().cond(
+      F::sum(x), [&] { return Tensors{x + y}; }, [&] { return Tensors{x * y}; });
   const Symbol symbol(chosen[0]);
   CHECK(Symbol::load_json(symbol.tojson()).tojson() == symbol.tojson());
   SymbolBlock net(symbol, {sym::var("x"), sym::var("y")});
@@ -203,20 +206,54 @@ TEST_CASE("mistakes in bodies are named") {
   CHECK_THROWS_WITH(f.contrib().cond(
                         x, [&] { return Tensors{x}; }, [&] { return Tensors{s}; }),
                     Catch::Contains("one element"));
-  Tensor outside = zeros({2});
-  const auto writes = [&](F& g, const Tensors& in) -> Tensors {
-    return g.contrib().cond(
-        g.sum(in[0]) > 0,
-        [&] {
-          outside += 1;
-          return Tensors{in[0]};
-        },
-        [&] { return Tensors{in[0]}; });
+}
+
+TEST_CASE("branches and while loops that write outside run eagerly") {
+  struct Writes : HybridBlock {
+    Child<nn::Dense> dense{this, "dense"};
+    Tensor total = zeros({2, 2});
+
+    Writes() { dense = nn::Dense(2); }
+    Tensor hybrid_forward(F& f, const Tensor& x) override {
+      const Tensor y = dense(x);
+      const Results r = f.contrib().while_loop([](const Tensors& v) { return v[0] < 3; },
+                                               [&](const Tensors& v) -> Results {
+                                                 total += y;
+                                                 return {{}, {v[0] + 1, v[1] * total}};
+                                               },
+                                               {f.zeros({1}), y}, 4);
+      const Tensors z = f.contrib().cond(
+          f.sum(x) > 0,
+          [&] {
+            total *= 2;
+            return Tensors{r.states[1]};
+          },
+          [&] { return Tensors{y}; });
+      return f.tanh(z[0]) + total;
+    }
   };
-  Net net(writes);
-  net.hybridize();
-  CHECK_THROWS_WITH(net(Tensors{x}),
-                    Catch::Contains("outside of it") && Catch::Contains("return the new value"));
+  const auto run = [](bool hybrid) {
+    Writes net;
+    net.initialize(init::One());
+    if (hybrid) net.hybridize();
+    Tensors seen;
+    Tensor x({{0.1, 0.2, 0.3}, {-0.1, 0.4, 0.2}});
+    x.attach_grad();
+    for (int call = 0; call < 2; ++call) {
+      const autograd::Record record;
+      const Tensor y = net(x);
+      autograd::backward({y});
+      for (const Tensor& t : {y, net.total, x.grad(), net.dense->weight.grad()}) seen.push_back(t.copy());
+      net.total = zeros({2, 2});
+    }
+    if (hybrid) CHECK_FALSE(net.compiled_calls().back().compiled);
+    return seen;
+  };
+  const Tensors eager = run(false), hybrid = run(true);
+  for (std::size_t i = 0; i < eager.size(); ++i) {
+    CAPTURE(i);
+    CHECK(same_bits(hybrid[i], eager[i]));
+  }
 }
 
 TEST_CASE("a body of foreach that writes outside is recorded step by step") {
@@ -247,8 +284,11 @@ TEST_CASE("BatchNorm in the body of a loop updates its statistics at each step")
   const Tensor x = random::normal(0, 1, {3, 4, 2});
   const auto body = [&](F& f, const Tensors& in) -> Tensors {
     return f.contrib()
-        .foreach ([&](const Tensors& rows, const Tensors&) -> Results { return {{norm(rows[0])}, {}}; },
-                  {in[0]}, {})
+        .foreach (
+            [&](const Tensors& rows, const Tensors&) -> Results {
+              return {{norm(rows[0])}, {}};
+            },
+            {in[0]}, {})
         .outputs;
   };
   Net net(body);
