@@ -1,0 +1,113 @@
+// calls KIND N: makes N calls of one kind, after those that record and compile. The instructions of a call are a
+// difference of two runs.
+#include <kiln/kiln.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+
+using namespace kiln;
+
+namespace {
+
+struct AddOne : HybridBlock {
+  Tensor hybrid_forward(F&, const Tensor& x) override { return x + 1; }
+};
+
+nn::HybridSequential perceptron() {
+  nn::HybridSequential net;
+  net.add(nn::Dense(16, {.activation = "relu", .in_units = 8}), nn::Dense(4, {.in_units = 16}));
+  net.initialize(init::Xavier());
+  return net;
+}
+
+/// A training step as three calls: the recorded loss, backward and the update.
+void train(int calls) {
+  nn::HybridSequential net = perceptron();
+  net.hybridize();
+  Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.1F});
+  loss::SoftmaxCrossEntropyLoss loss;
+  const Tensor x = ones({2, 8}), labels = zeros({2});
+  for (int i = 0; i < calls; ++i) {
+    Tensor l;
+    {
+      const autograd::Record record;
+      l = loss(net(x), labels);
+    }
+    l.backward();
+    trainer.step(2);
+  }
+}
+
+void train_in_one_call(int calls) {
+  nn::HybridSequential net = perceptron();
+  Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.1F});
+  loss::SoftmaxCrossEntropyLoss loss;
+  const Tensor x = ones({2, 8}), labels = zeros({2});
+  TrainStep step = net.train_step(loss, trainer);
+  for (int i = 0; i < calls; ++i) step({x}, labels);
+}
+
+void repeat(int calls, const std::function<void()>& call) {
+  for (int i = 0; i < calls; ++i) call();
+}
+
+const std::map<std::string, void (*)(int)> kinds{
+    {"eager",
+     [](int calls) {
+       const Tensor x = ones({1});
+       repeat(calls, [&] { const Tensor y = x + 1; });
+     }},
+    {"eager_recorded",
+     [](int calls) {
+       Tensor x = ones({1});
+       x.attach_grad();
+       const autograd::Record record;
+       repeat(calls, [&] { const Tensor y = x + 1; });
+     }},
+    {"eager_block",
+     [](int calls) {
+       AddOne net;
+       const Tensor x = ones({1});
+       repeat(calls, [&] { const Tensor y = net(x); });
+     }},
+    {"hybridized",
+     [](int calls) {
+       AddOne net;
+       net.hybridize();
+       const Tensor x = ones({1});
+       repeat(calls, [&] { const Tensor y = net(x); });
+     }},
+    {"hybridized_recorded",
+     [](int calls) {
+       AddOne net;
+       net.hybridize();
+       Tensor x = ones({1});
+       x.attach_grad();
+       const autograd::Record record;
+       repeat(calls, [&] { const Tensor y = net(x); });
+     }},
+    {"bound",
+     [](int calls) {
+       AddOne net;
+       net.hybridize();
+       BoundCall call = net.bind({ones({1})});
+       repeat(calls, [&] { call(); });
+     }},
+    {"training", train},
+    {"training_in_one_call", train_in_one_call},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto kind = argc == 3 ? kinds.find(argv[1]) : kinds.end();
+  if (kind == kinds.end()) {
+    std::fprintf(stderr, "usage: calls KIND N\n");
+    return 2;
+  }
+  const ThreadLimit limit(1);
+  kind->second(std::atoi(argv[2]));
+}
