@@ -206,6 +206,41 @@ TEST_CASE("gradients of while_loop: variables that change places, and one that s
 
 // Steps in turn have a gradient for the one and for the other state. A state without one is no zero: its
 // product with a negative derivative would make +0 of a sum that is -0.
+TEST_CASE("gradients of loops whose states are views: a step and the next one use one value") {
+  // A row of an array, and a part of the row that the step was given.
+  const auto row = [](F& f, const Tensor& now, const Tensor& before) {
+    return f.stack({f.tanh(before * now) + f.sin(now), now})[0];
+  };
+  const auto part = [](F& f, const Tensor& now, const Tensor& before) {
+    const Tensor all = f.concat({f.tanh(before * now) + f.sin(now), before}, {.dim = 0});
+    return Tensor(all[slice(1, 6)]);
+  };
+  const auto check_states = [](const auto& state) {
+    check(
+        [=](F& f, const Tensors& in) {
+          return all_of(f.contrib().foreach (
+              [&](const Tensors& rows, const Tensors& s) -> Results {
+                const Tensor next = state(f, s[0], s[1]);
+                return {{next * rows[0]}, {next, s[0]}};
+              },
+              {in[2]}, {in[0], in[1]}));
+        },
+        {{5}, {5}, {3, 5}});
+    check(
+        [=](F& f, const Tensors& in) {
+          const Results r = f.contrib().while_loop([](const Tensors& v) { return v[0] < 3; },
+                                                   [&](const Tensors& v) -> Results {
+                                                     return {{}, {v[0] + 1, state(f, v[1], v[2]), v[1]}};
+                                                   },
+                                                   {f.zeros({1}), in[0], in[1]}, 4);
+          return Tensors{r.states[1], r.states[2]};
+        },
+        {{5}, {5}});
+  };
+  check_states(row);
+  check_states(part);
+}
+
 TEST_CASE("gradients of loops whose states change places: zeros keep their sign") {
   for (const int steps : {1, 2, 5, 12})
     for (const std::size_t used : {0, 1}) {

@@ -239,7 +239,7 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
     Results step = body(rows, now);
     check_states(now, step.states, "states", where);
     outputs.add(step.outputs);
-    now = std::move(step.states);
+    now = own_values(step.states, detail::ViewScope::call(), where);
   }
   const bool recorded = Trace::current() ? records_nodes() : detail::is_recording();
   if (!recorded) without_history(now, where);
@@ -444,7 +444,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
     Results step = body(now);
     check_states(now, step.states, "loop variables", where);
     outputs.add(step.outputs);
-    now = std::move(step.states);
+    now = own_values(step.states, detail::ViewScope::call(), where);
   }
   Results results{outputs.stacked(), now};
   if (outputs.empty()) {
