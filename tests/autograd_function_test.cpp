@@ -90,6 +90,25 @@ TEST_CASE("derivatives of a gradient go through what the function kept of inputs
   in_all_modes([](F&, const Tensors& in) { return autograd::apply<Log1pExp>({F::tanh(in[0])}); }, {x}, true);
 }
 
+TEST_CASE("a pass that makes a graph leaves the result of a function in it", "[function]") {
+  const Net::Body bodies[] = {[](F&, const Tensors& in) { return autograd::apply<Sigmoid>(in); },
+                              [](F&, const Tensors& in) { return autograd::apply<Log1pExp>(in); }};
+  const auto first_and_second = [](const Net::Body& body, bool hybrid) {
+    Net net(body);
+    if (hybrid) net.hybridize();
+    Tensor x = ramp({4}, -1, 0.5);
+    x.attach_grad();
+    const autograd::Record record;
+    const Tensor y = net({x})[0];
+    const Tensor g = autograd::grad({y}, {x}, {.create_graph = true})[0];
+    CHECK(autograd::is_recorded(y));
+    autograd::backward({y * y});
+    return x.grad();
+  };
+  for (const Net::Body& body : bodies)
+    CHECK(same_bits(first_and_second(body, false), first_and_second(body, true)));
+}
+
 TEST_CASE("a write to an input or result after the call changes no gradient", "[function]") {
   Tensor x = ramp({4}, 1, 1), w = ramp({4}, 2, 1);
   x.attach_grad();

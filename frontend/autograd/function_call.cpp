@@ -181,9 +181,11 @@ std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, cons
             "instead",
             line);
     for (Tensor& t : results) {
-      call->outputs_.push_back({type_of(t), TensorAccess::device(t),
-                                TensorAccess::is_whole(t) ? TensorAccess::array(t) : nullptr});
       out.push_back(alone(t));
+      const bool kept =
+          TensorAccess::is_whole(t) && TensorAccess::array(out.back()) != TensorAccess::array(t);
+      call->outputs_.push_back(
+          {type_of(t), TensorAccess::device(t), kept ? TensorAccess::array(t) : nullptr});
       t = {};
     }
   }

@@ -41,7 +41,7 @@ class FunctionCall {
   struct Known {
     TensorType type;
     Device device;
-    std::weak_ptr<Array> array;  // as forward() knows it; none for a result that is a part of an array
+    std::weak_ptr<Array> array;  // that forward() may have kept: never that of the program, nor a part of one
   };
   std::size_t differentiable_;
   std::vector<Known> inputs_, outputs_;
