@@ -9,8 +9,9 @@
 ///   - Within a scope the reads of a view are one value, cut out of its array by the first of them. A call of
 ///     a block is a scope, and a step or branch of a body: each has a graph of its own when it is compiled.
 ///   - A handle with an alias number is a value of its own, though it shares the memory of an array: a view
-///     as argument of a block or as data of a loop, and what a branch returns. It is this value within one
-///     call of a block, in the bodies there too, until its array is written.
+///     as argument of a block, as data of a loop or as a state that a step hands on, and what a branch
+///     returns. It is this value within one call of a block, in the bodies there too, until its array is
+///     written.
 namespace kiln::detail {
 
 /// Open during its lifetime, on its thread. Scopes nest.
