@@ -165,7 +165,7 @@ std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, cons
     if (!inputs[i].defined()) fail("{}input {} of a Function is an undefined Tensor", line, i);
     if (!is_recording() || !has_link(inputs[i])) continue;
     links[i] = link_of(inputs[i], where);
-    recorded = recorded || i < call->differentiable_;
+    recorded = recorded || (links[i] && i < call->differentiable_);
   }
   std::vector<Tensor> own;
   for (const Tensor& t : inputs) own.push_back(borrowed(t));

@@ -427,6 +427,8 @@ std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call,
   return own;
 }
 
+namespace {
+
 Tensor returned_value(const Tensor& t, std::span<const Tensor> given, std::span<const Tensor> arguments,
                       std::uint64_t call, std::source_location where) {
   const std::uint32_t alias = TensorAccess::alias(t);
@@ -444,6 +446,27 @@ Tensor returned_value(const Tensor& t, std::span<const Tensor> given, std::span<
   if (TensorAccess::array(t)->traced()) return own_value(out, recorded_value_of(t, where), call);
   if (Trace::current()) return out;
   return detail::own_value(out, detail::link_of(t, where), call);
+}
+
+}  // namespace
+
+bool same_own_value(const Tensor& a, const Tensor& b) {
+  return TensorAccess::alias(a) != 0 && TensorAccess::alias(a) == TensorAccess::alias(b) && same_view(a, b);
+}
+
+std::vector<Tensor> returned_values(std::vector<Tensor> results, std::span<const Tensor> given,
+                                    std::span<const Tensor> arguments, std::uint64_t call,
+                                    std::source_location where) {
+  std::vector<Tensor> inside;  // those before, if several results may be one value
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Tensor t = results[i];
+    const auto known = std::find_if(inside.begin(), inside.end(),
+                                    [&](const Tensor& before) { return same_own_value(before, t); });
+    results[i] = known == inside.end() ? returned_value(t, given, arguments, call, where)
+                                       : results[static_cast<std::size_t>(known - inside.begin())];
+    if (results.size() > 1) inside.push_back(t);
+  }
+  return results;
 }
 
 Tensor view_of(const Tensor& t, std::int64_t offset, const Shape& shape) {

@@ -22,11 +22,15 @@ Tensor own_value(const Tensor& t, const ir::Entry& value, std::uint64_t call);
 /// is here. Concrete arrays that are not on the tape have no values; a write may give them one.
 std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call, std::source_location where);
 
-/// A result of a call that took `arguments`, which own_values() made of those `given`, where it was called,
+/// The results of a call that took `arguments`, which own_values() made of those `given`, where it was called,
 /// in scopes of `call`: an argument is what was given, and another value of its own, as what a branch
-/// returns, stays one.
-Tensor returned_value(const Tensor& t, std::span<const Tensor> given, std::span<const Tensor> arguments,
-                      std::uint64_t call, std::source_location where);
+/// returns, stays one, also as several results.
+std::vector<Tensor> returned_values(std::vector<Tensor> results, std::span<const Tensor> given,
+                                    std::span<const Tensor> arguments, std::uint64_t call,
+                                    std::source_location where);
+
+/// Whether both handles are the same value of its own.
+bool same_own_value(const Tensor& a, const Tensor& b);
 
 /// The value of its own that a handle reads, or that it is a view of, in a trace or on the tape; undefined:
 /// the array's.

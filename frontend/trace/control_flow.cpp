@@ -197,6 +197,16 @@ Tensors rows_of_step(const Tensors& data, std::int64_t i) {
   return rows;
 }
 
+/// The states for the next step: a view is a value of its own, with the history that it has in this step.
+Tensors handed_on(const Tensors& states, std::source_location where) {
+  Tensors next;
+  for (const Tensor& t : states) {
+    const bool is_own = TensorAccess::alias(t) != 0 && own_behind(t).defined();
+    next.push_back(is_own ? t : own_values({&t, 1}, detail::ViewScope::call(), where)[0]);
+  }
+  return next;
+}
+
 /// Results of a loop or branch that is not recorded: constants, also in an array from outside that has a
 /// history.
 void without_history(Tensors& results, std::source_location where) {
@@ -239,7 +249,7 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
     Results step = body(rows, now);
     check_states(now, step.states, "states", where);
     outputs.add(step.outputs);
-    now = own_values(step.states, detail::ViewScope::call(), where);
+    now = handed_on(step.states, where);
   }
   const bool recorded = Trace::current() ? records_nodes() : detail::is_recording();
   if (!recorded) without_history(now, where);
@@ -444,7 +454,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
     Results step = body(now);
     check_states(now, step.states, "loop variables", where);
     outputs.add(step.outputs);
-    now = own_values(step.states, detail::ViewScope::call(), where);
+    now = handed_on(step.states, where);
   }
   Results results{outputs.stacked(), now};
   if (outputs.empty()) {

@@ -418,11 +418,7 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   const detail::ViewScope::NextCall next = detail::ViewScope::next_call();
   const Tensors in = own_values(inputs, next.number, line);
   const detail::ViewScope scope(next);
-  const auto run = [&] {
-    Tensors out = forward(in);
-    for (Tensor& t : out) t = returned_value(t, inputs, in, next.outer, line);
-    return out;
-  };
+  const auto run = [&] { return returned_values(forward(in), inputs, in, next.outer, line); };
   if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())
     return run();  // no hooks during shape inference, and only once for a call with checks
   const auto hooks = s.hooks;

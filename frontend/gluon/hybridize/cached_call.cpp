@@ -212,6 +212,12 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
 void TracedCall::own_results(std::span<const Tensor> made, std::span<Tensor> outputs) const {
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i].own_value) continue;
+    const auto same = std::find_if(results.begin(), results.end(),
+                                   [&](const Result& r) { return r.own_value == results[i].own_value; });
+    if (const auto first = static_cast<std::size_t>(same - results.begin()); first < i) {
+      outputs[i] = outputs[first];
+      continue;
+    }
     const TapeLink link =
         made.empty() ? TapeLink() : link_of(made[*results[i].own_value], CallSite::caller());
     if (link || detail::has_link(outputs[i]))

@@ -33,8 +33,9 @@ class ResultViews {
   std::vector<ir::Entry> place(std::span<const Tensor> results, TracedCall& out) {
     std::vector<ir::Entry> made;
     std::vector<const Array*> arrays;
+    std::vector<Tensor> placed;
     for (const Tensor& result : results) {
-      const Tensor t = trace_.resolve(result);
+      const Tensor& t = placed.emplace_back(trace_.resolve(result));
       const Array& array = *TensorAccess::array(t);
       TracedCall::Result r{TracedCall::Result::Of::fresh, 0, TensorAccess::offset(t), TensorAccess::shape(t),
                            TensorAccess::dtype(t)};
@@ -57,11 +58,17 @@ class ResultViews {
         }
       }
       if (own_behind(t).defined()) {
-        r.own_value = static_cast<std::uint32_t>(made.size());
         out.has_own_values = true;
-        made.push_back(value_of(t, CallSite::caller()));
-        arrays.push_back(nullptr);
-        add_fresh({r.dtype, r.shape}, out);
+        const auto same = std::find_if(placed.begin(), placed.end(),
+                                       [&](const Tensor& before) { return same_own_value(before, t); });
+        if (const auto at = static_cast<std::size_t>(same - placed.begin()); at < out.results.size()) {
+          r.own_value = out.results[at].own_value;
+        } else {
+          r.own_value = static_cast<std::uint32_t>(made.size());
+          made.push_back(value_of(t, CallSite::caller()));
+          arrays.push_back(nullptr);
+          add_fresh({r.dtype, r.shape}, out);
+        }
       }
       out.results.push_back(r);
     }
