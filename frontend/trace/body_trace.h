@@ -40,6 +40,7 @@ class BodyTrace final : public Trace {
                  const HiddenAttrs& hidden_attrs = {}) override;
   bool has_written(const detail::Array* array) const override;
   void record(ir::NodePtr node) override;
+  std::span<const ir::NodePtr> recorded() const override { return nodes_; }
   CallTrace* call() override { return around() ? around()->call() : nullptr; }
 
  private:

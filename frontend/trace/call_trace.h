@@ -61,6 +61,7 @@ class CallTrace final : public Trace {
   Tensor capture(const Tensor& concrete, const std::string& name, bool parameter,
                  const HiddenAttrs& hidden_attrs = {}) override;
   bool has_written(const detail::Array* array) const override { return captures_.has_written(array); }
+  std::span<const ir::NodePtr> recorded() const override { return nodes_; }
   void record(ir::NodePtr node) override {
     node->child_block = child_block_;
     nodes_.push_back(std::move(node));

@@ -197,14 +197,41 @@ Tensors rows_of_step(const Tensors& data, std::int64_t i) {
   return rows;
 }
 
-/// The states for the next step: a view is a value of its own, with the history that it has in this step.
-Tensors handed_on(const Tensors& states, std::source_location where) {
-  Tensors next;
-  for (const Tensor& t : states) {
-    const bool is_own = TensorAccess::alias(t) != 0 && own_behind(t).defined();
-    next.push_back(is_own ? t : own_values({&t, 1}, detail::ViewScope::call(), where)[0]);
+/// What a branch or step returns, as the results of a node: each is a value of its own, not one from outside,
+/// nor another result. `before`: the number of the tape's entry before it, or of the trace's nodes.
+void own_results(Tensors& results, std::uint64_t before, std::uint64_t call, std::source_location where) {
+  // Views are cut out before values are copied, as by Recorder::finish().
+  std::vector<detail::TapeLink> links;
+  for (const Tensor& t : results)
+    links.push_back(t.defined() ? detail::link_of(t, where) : detail::TapeLink());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!links[i]) continue;
+    const auto end = links.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool made =
+        links[i].entry && links[i].entry->number > before && std::find(links.begin(), end, links[i]) == end;
+    if (made && TensorAccess::is_array(results[i])) continue;
+    const auto link = made ? links[i] : detail::link_of(copy_on_tape(results[i], where), where);
+    results[i] = detail::own_value(results[i], link, call);
   }
-  return next;
+}
+
+/// The same in a trace that records step by step.
+void own_recorded_results(Trace& trace, Tensors& results, std::size_t before, std::uint64_t call,
+                          std::source_location where) {
+  std::vector<ir::Entry> values;
+  for (Tensor& t : results) values.push_back(value_of(t = trace.resolve(t), where));
+  const auto is_one = [](const ir::Entry& a, const ir::Entry& b) {
+    return a.node == b.node && a.output == b.output;
+  };
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto nodes = trace.recorded().subspan(before);
+    const auto end = values.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool made = std::find(nodes.begin(), nodes.end(), values[i].node) != nodes.end() &&
+                      std::none_of(values.begin(), end, [&](const auto& e) { return is_one(e, values[i]); });
+    if (made && TensorAccess::is_array(results[i])) continue;
+    results[i] =
+        own_value(results[i], made ? values[i] : value_of(recorded_copy(results[i], where), where), call);
+  }
 }
 
 /// Results of a loop or branch that is not recorded: constants, also in an array from outside that has a
@@ -243,15 +270,20 @@ Results take_steps(const F::contrib::StepBody& body, const Tensors& data, const 
     return {outputs_of_no_step(step, types, data[0].device(), 0), now};
   }
   StepOutputs outputs(data[0].shape()[0], where);
+  const std::uint64_t call = detail::ViewScope::call();
+  Trace* const trace = Trace::current();
+  const bool recorded = trace ? records_nodes() : detail::is_recording();
   for (std::int64_t i = 0; i < data[0].shape()[0]; ++i) {
     const Tensors rows = rows_of_step(all_rows, i);
+    const std::uint64_t before = trace ? trace->recorded().size() : detail::take_numbers(1);
     const detail::ViewScope scope;
     Results step = body(rows, now);
     check_states(now, step.states, "states", where);
     outputs.add(step.outputs);
-    now = handed_on(step.states, where);
+    now = std::move(step.states);
+    if (!recorded) continue;
+    trace ? own_recorded_results(*trace, now, before, call, where) : own_results(now, before, call, where);
   }
-  const bool recorded = Trace::current() ? records_nodes() : detail::is_recording();
   if (!recorded) without_history(now, where);
   return {outputs.stacked(), now};
 }
@@ -303,7 +335,7 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   Results out = parted(node.record("_foreach", std::array{subgraph}, where), step.outputs.size());
   if (known) {
     const BodyAliases last = after_steps(aliases, TensorAccess::shape(outer_data[0])[0]);
-    share_arrays(out.states, {&last, 1}, /*may_not_run=*/false, /*own=*/!records_nodes());
+    share_arrays(out.states, {&last, 1}, /*may_not_run=*/false, /*own=*/true);
   }
   return out;
 }
@@ -398,8 +430,7 @@ Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
   return out;
 }
 
-/// Runs a branch of cond on arrays. As the results of a node, each is a value of its own: not one from
-/// outside, nor another result.
+/// Runs a branch of cond on arrays.
 Tensors run_branch(const F::contrib::Branch& branch, std::source_location where) {
   if (!detail::is_recording()) {
     Tensors results = branch();
@@ -409,19 +440,7 @@ Tensors run_branch(const F::contrib::Branch& branch, std::source_location where)
   const std::uint64_t call = detail::ViewScope::call(), before = detail::take_numbers(1);
   const detail::ViewScope scope;
   Tensors results = branch();
-  // Views are cut out before values are copied, as by Recorder::finish().
-  std::vector<detail::TapeLink> links;
-  for (const Tensor& t : results)
-    links.push_back(t.defined() ? detail::link_of(t, where) : detail::TapeLink());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!links[i]) continue;
-    const auto end = links.begin() + static_cast<std::ptrdiff_t>(i);
-    const bool made =
-        links[i].entry && links[i].entry->number > before && std::find(links.begin(), end, links[i]) == end;
-    if (made && TensorAccess::is_array(results[i])) continue;
-    const auto link = made ? links[i] : detail::link_of(copy_on_tape(results[i], where), where);
-    results[i] = detail::own_value(results[i], link, call);
-  }
+  own_results(results, before, call, where);
   return results;
 }
 
@@ -454,7 +473,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
     Results step = body(now);
     check_states(now, step.states, "loop variables", where);
     outputs.add(step.outputs);
-    now = handed_on(step.states, where);
+    now = own_values(step.states, detail::ViewScope::call(), where);
   }
   Results results{outputs.stacked(), now};
   if (outputs.empty()) {

@@ -60,6 +60,8 @@ class Trace {
   virtual bool has_written(const detail::Array* array) const = 0;
   /// Appends the node of an operator call, in program order.
   virtual void record(ir::NodePtr node) = 0;
+  /// The nodes so far; empty while Symbols are composed.
+  virtual std::span<const ir::NodePtr> recorded() const { return {}; }
 
   /// The outermost CallTrace; null while Symbols are composed.
   virtual CallTrace* call() = 0;
