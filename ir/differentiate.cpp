@@ -222,10 +222,9 @@ std::vector<Value> Differentiation::sums(const GradientRequest& request, Args he
     if (list.size() <= e.output) list.resize(e.output + 1);
     return list[e.output];
   };
+  const std::vector<bool> leads = active_outputs(request);
   for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
-    if (const auto found = active.find(graph_.outputs[i].node.get());
-        found != active.end() && heads[i].valid() && found->second.at(graph_.outputs[i].output))
-      add_term(p_, sum_of(graph_.outputs[i]), heads[i]);
+    if (leads[i] && heads[i].valid()) add_term(p_, sum_of(graph_.outputs[i]), heads[i]);
 
   for (auto t = nodes_.rbegin(); t != nodes_.rend(); ++t) {
     const Node& node = *t->node;

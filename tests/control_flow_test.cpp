@@ -206,6 +206,8 @@ TEST_CASE("mistakes in bodies are named") {
   CHECK_THROWS_WITH(f.contrib().cond(
                         x, [&] { return Tensors{x}; }, [&] { return Tensors{s}; }),
                     Catch::Contains("one element"));
+  CHECK_THROWS_WITH(f.contrib().cond(ones({1}), {}, [&] { return Tensors{s}; }),
+                    Catch::Contains("two branches"));
 }
 
 TEST_CASE("branches and while loops that write outside run eagerly") {
@@ -254,6 +256,54 @@ TEST_CASE("branches and while loops that write outside run eagerly") {
     CAPTURE(i);
     CHECK(same_bits(hybrid[i], eager[i]));
   }
+}
+
+TEST_CASE("the condition of a while_loop draws random numbers") {
+  for (const int most : {1, 6}) {
+    const auto loop = [=](F& f, const Tensor& x) {
+      return f.contrib()
+          .while_loop([&](const Tensors&) { return f.random_uniform(0, 1, {1}) < 0.7; },
+                      [&](const Tensors& v) -> Results {
+                        return {{}, {v[0] + f.random_normal(0, 1, {2})}};
+                      },
+                      {x}, most)
+          .states[0];
+    };
+    everywhere([=](F& f, const Tensors& in) { return Tensors{loop(f, in[0]) + f.random_normal(0, 1, {2})}; },
+               {ones({2})});
+    everywhere(
+        [=](F& f, const Tensors& in) {
+          return f.contrib()
+              .foreach (
+                  [&](const Tensors& rows, const Tensors&) -> Results {
+                    return {{loop(f, rows[0])}, {}};
+                  },
+                  {in[0]}, {})
+              .outputs;
+        },
+        {ones({3, 2})});
+  }
+}
+
+TEST_CASE("a while_loop that may run many more steps than it does") {
+  const auto loop = [](std::int64_t most) {
+    Tensor x = ones({1});
+    x.attach_grad();
+    const autograd::Record record;
+    const Results r = F::contrib::while_loop([](const Tensors& v) { return v[0] < 3; },
+                                             [](const Tensors& v) -> Results {
+                                               return {{v[0] * v[0]}, {v[0] + 1}};
+                                             },
+                                             {x}, most);
+    autograd::backward({r.outputs[0]});
+    return std::pair{r.outputs[0], x.grad()};
+  };
+  const auto [few, gradient] = loop(4);
+  const auto [many, same] = loop(1'000'000);
+  CHECK(many.shape() == Shape{1'000'000, 1});
+  CHECK(same_bits(many[slice(0, 4)], few));
+  CHECK(same_bits(same, gradient));
+  CHECK_THROWS_WITH(loop(1'000'000'000'000), Catch::Contains("control_flow_test.cpp"));
 }
 
 TEST_CASE("a body of foreach that writes outside is recorded step by step") {

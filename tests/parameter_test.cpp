@@ -210,3 +210,22 @@ TEST_CASE("parameters of one's own take part in expressions and infer their shap
     CHECK(net.params().items()[1].shape() == Shape{4, 2});
   }
 }
+
+TEST_CASE("a Parameter that was never assigned is an error wherever it is used") {
+  struct Net : HybridBlock {
+    Parameter w;
+    Tensor hybrid_forward(F&, const Tensor& x) override { return x * w; }
+  };
+  for (const bool hybrid : {false, true}) {
+    Net net;
+    if (hybrid) net.hybridize();
+    CHECK_THROWS_WITH(net(ones({2})), Contains("parameter_test.cpp") && Contains("this Parameter is empty"));
+  }
+  Parameter none;
+  CHECK_FALSE(none.defined());
+  CHECK_THROWS_WITH(none.name(), Contains("this Parameter is empty"));
+  CHECK_THROWS_WITH(none.shape(), Contains("this Parameter is empty"));
+  CHECK_THROWS_WITH(none.grad_req(), Contains("this Parameter is empty"));
+  CHECK_THROWS_WITH(none.initialize(), Contains("this Parameter is empty"));
+  CHECK_THROWS_WITH(none.set_data(ones({2})), Contains("this Parameter is empty"));
+}

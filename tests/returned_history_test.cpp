@@ -362,3 +362,41 @@ TEST_CASE("a block catches the error of a write into a variable, and goes on") {
       CHECK(caught == (attached ? 2 : 0));
     }
 }
+
+TEST_CASE("statistics that BatchNorm updates: of arrays of the block, of views, of states of loops") {
+  const auto normed = [](F& f, const Tensor& x, const Tensor& mean, const Tensor& var) {
+    return f.BatchNorm(x, f.ones({3}), f.zeros({3}), mean, var, {.momentum = 0.5});
+  };
+  check_histories(of([=](F& f, const Tensors& in) -> Tensors {
+                    const Tensor mean = f.zeros({3}), var = f.ones({3});
+                    return {normed(f, in[0], mean, var), mean, var.reshape({1, 3})};
+                  }),
+                  two, 2);
+  check_histories(of([=](F& f, const Tensors& in) -> Tensors {
+                    const Tensor mean = f.sum(in[1], {.axis = 0}), var = f.ones({3});
+                    const Tensor y = normed(f, in[0], mean, var);
+                    return {y * mean, mean * in[1]};
+                  }),
+                  two, 2);
+  check_histories(of([=](F& f, const Tensors& in) -> Tensors {
+                    Results r = f.contrib().foreach (
+                        [&](const Tensors& rows, const Tensors& s) -> Results {
+                          const Tensor mean = s[0], var = s[1];
+                          const Tensor y = normed(f, in[0] * rows[0], mean, var);
+                          return {{y}, {mean, var}};
+                        },
+                        {f.arange(1, 3)}, {f.zeros({3}), f.ones({3})});
+                    return {r.outputs[0], r.states[0], r.states[1]};
+                  }),
+                  two, 2);
+  check_histories(of([=](F& f, const Tensors& in) -> Tensors {
+                    return three_times(f,
+                                       [&](const Tensors& v) -> Results {
+                                         const Tensor mean = v[1], var = v[2];
+                                         return {{}, {normed(f, v[0], mean, var), mean, var}};
+                                       },
+                                       {in[0], f.zeros({3}), f.ones({3})})
+                        .states;
+                  }),
+                  two, 2);
+}

@@ -104,7 +104,7 @@ void expand(TapeEntry& entry) {
     // What the call wrote stays as it wrote it.
     for (const int aux : node.op->aux) {
       Tensor& state = inputs[static_cast<std::size_t>(aux)];
-      state = state.detach();
+      state = copy_with(link_of(state, entry.where), state);
     }
     const NodeModes of_node(node);
     const RandomState random{entry.random.seed, entry.random.counter + draws};
@@ -141,6 +141,10 @@ void expand(TapeEntry& entry) {
     run_eagerly(call, out, &random);
     for (std::size_t k = 0; k < out.size(); ++k)
       if (known[k].defined()) copy_elements(out[k], known[k]);
+    if (node.op->aux.empty()) continue;
+    // The updated states come after all outputs.
+    out.resize(static_cast<std::size_t>(node.op->outputs_counted(node.attrs)));
+    for (const int aux : node.op->aux) out.push_back(inputs[static_cast<std::size_t>(aux)].detach());
   }
   std::vector<TapeLink> expanded;
   for (const ir::Entry& e : body.outputs) {

@@ -207,6 +207,11 @@ void run_entry(const OpCall& call, const EagerEntry& entry, std::span<Tensor> ou
     if (!call.bodies.empty()) throw;
     throw Error(line_prefix(call.where) + e.message());
   }
+  // The updated contents are constants, as a recorded update is.
+  for (const ExecutablePlan::WriteBack& w : entry.executable->plan().write_backs)
+    if (const Tensor& t = *call.inputs[w.input];
+        !entry.number_input && detail::has_link(t) && !detail::variable_of(t))
+      detail::record_write(t, Tensor(), /*has_rest=*/false, call.where);
 }
 
 /// A call that is an entry of the tape too, which knows all outputs.

@@ -121,6 +121,11 @@ bool BodyTrace::wrote_input() const {
   return std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& v) { return holds_another(v); });
 }
 
+bool BodyTrace::updated_input() const {
+  return std::any_of(inputs_.begin(), inputs_.end(),
+                     [&](const auto& v) { return has_updated(*TensorAccess::array(v.traced)); });
+}
+
 const Captured* BodyTrace::written_outside() const {
   const auto found =
       std::find_if(outside().begin(), outside().end(), [&](const auto& v) { return holds_another(v); });

@@ -26,6 +26,8 @@ class BodyTrace final : public Trace {
 
   /// Whether the body wrote into one of its inputs, in place or as an auxiliary state.
   bool wrote_input() const;
+  /// Whether an operator updated an input as its auxiliary state.
+  bool updated_input() const;
   /// The variable of a captured array that the body wrote into; null if there is none.
   const Captured* written_outside() const;
 

@@ -68,6 +68,7 @@ class Recorder {
 
   bool wrote_outside() const { return trace_->written_outside() != nullptr; }
   bool wrote_input() const { return trace_->wrote_input(); }
+  bool updated_input() const { return trace_->updated_input(); }
   BodyAliases aliases(const Tensors& results, std::source_location where, const Tensors& states = {}) {
     check_defined(results, where);
     return aliases_of(*trace_, results, states);
@@ -304,10 +305,12 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   const BodyAliases aliases = known ? recorder.aliases(step.states, where, carried) : BodyAliases();
   // Writes to captured arrays, or to a state that aliases another, must be visible to the next step: such
   // loops are recorded step by step. So are, for training, those that return one array as two states: a run
-  // step by step has one gradient of that array, a node has one of each state, and sums in another order.
+  // step by step has one gradient of that array, a node has one of each state, and sums in another order. And
+  // those whose states are statistics that an operator updates.
   // A loop of no step writes nothing.
   const bool runs = known && TensorAccess::shape(outer_data[0])[0] > 0;
-  if (runs && (recorder.wrote_outside() || (aliases.any() && (recorder.wrote_input() || is_training())))) {
+  if (runs && (recorder.wrote_outside() || recorder.updated_input() ||
+               (aliases.any() && (recorder.wrote_input() || is_training())))) {
     recorder.abandon();
     return take_steps(body, data, states, where);
   }
@@ -377,6 +380,8 @@ Results record_while(const F::contrib::Condition& condition, const F::contrib::L
         condition_writes
             ? "the condition of a while_loop writes into a loop variable"
             : "the body of a while_loop writes into a loop variable that it shares with another array");
+  if (known && recorder.updated_input())
+    errors.call()->abandon("the body of a while_loop updates a loop variable as its statistics");
   const ir::SubgraphPtr subgraph =
       recorder.finish(joined(step), where, /*keep_unused=*/true, known ? step.outputs.size() : 0);
   feed(test, condition_positions);
@@ -448,6 +453,7 @@ Tensors run_branch(const F::contrib::Branch& branch, std::source_location where)
 
 Results F::contrib::foreach (const StepBody& body, const Tensors& data, const Tensors& states, Where where) {
   if (data.empty()) fail("{}foreach needs data to go through", line_prefix(where));
+  if (!body) fail("{}foreach needs a body", line_prefix(where));
   if (recording({&data, &states}, where)) return record_foreach(body, data, states, where);
   return take_steps(body, data, states, where);
 }
@@ -457,18 +463,20 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
   if (max_iterations < 1)
     fail("{}while_loop needs max_iterations of at least 1, got {}", line_prefix(where), max_iterations);
   if (variables.empty()) fail("{}while_loop needs loop variables", line_prefix(where));
+  if (!condition || !body) fail("{}while_loop needs a condition and a body", line_prefix(where));
   if (recording({&variables}, where)) return record_while(condition, body, variables, max_iterations, where);
   const auto structure = detail::Structure::of(variables, [&](const Tensors& v) {
     return joined(record_while(condition, body, v, max_iterations, where));
   });
-  const RandomBlock random(ir::Primitives::control_draws);
   Tensors now = copies(variables);
   StepOutputs outputs(max_iterations, where);
   const auto goes_on = [&] {
     const detail::ViewScope scope;
     return holds(condition(now), where);
   };
-  for (std::int64_t i = 0; i < max_iterations && goes_on(); ++i) {
+  bool again = goes_on();  // before the loop, which reserves random numbers for its steps
+  const RandomBlock random(ir::Primitives::control_draws);
+  for (std::int64_t i = 0; again; again = ++i < max_iterations && goes_on()) {
     const detail::ViewScope scope;
     Results step = body(now);
     check_states(now, step.states, "loop variables", where);
@@ -487,6 +495,7 @@ Results F::contrib::while_loop(const Condition& condition, const LoopBody& body,
 }
 
 Tensors F::contrib::cond(const Tensor& condition, const Branch& then, const Branch& otherwise, Where where) {
+  if (!then || !otherwise) fail("{}cond needs two branches", line_prefix(where));
   const Tensors tested{condition};
   if (recording({&tested}, where)) return record_cond(condition, then, otherwise, where);
   const auto structure = detail::Structure::of(

@@ -76,11 +76,12 @@ std::vector<Tensor> StepOutputs::stacked() {
   for (std::size_t i = 0; i < first_.size(); ++i) {
     std::vector<Tensor> parts;
     for (const std::vector<Tensor>& step : steps_) parts.push_back(step[i]);
-    while (static_cast<std::int64_t>(parts.size()) < rows_)
-      parts.push_back(Trace::current()
-                          ? F::zeros(TensorAccess::shape(first_[i]), TensorAccess::dtype(first_[i]), where_)
-                          : kiln::filled(type_of(first_[i]), 0, TensorAccess::device(first_[i])));
     out.push_back(F::stack(parts, {}, where_));
+    if (taken_ == rows_) continue;  // as always in a trace
+    const TensorType rest{TensorAccess::dtype(first_[i]),
+                          Shape::stacked(rows_ - taken_, TensorAccess::shape(first_[i]))};
+    const Tensor zeros = at_line(where_, [&] { return filled(rest, 0, TensorAccess::device(first_[i])); });
+    out.back() = F::concat({out.back(), zeros}, {.dim = 0}, where_);
   }
   return out;
 }
