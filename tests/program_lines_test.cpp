@@ -143,6 +143,18 @@ TEST_CASE("lines of writes into arrays from outside of a body", "[program_lines]
   }
 }
 
+TEST_CASE("lines of parameters without values, and of files of eager calls", "[program_lines]") {
+  nn::Dense dense(2);
+  MISTAKE(dense.weight * 2);
+  nn::HybridLambda net([](F& f, const Tensor& x) {
+    random::seed(1);
+    return f.tanh(x);
+  });
+  net.hybridize();
+  net(ones({2}));
+  MISTAKE(net.export_model("program_lines"));
+}
+
 TEST_CASE("lines of calls at sizes that a file was not exported for", "[program_lines]") {
   nn::HybridLambda net([](F& f, const Tensor& x) { return f.reshape(x * 2, {x.shape()[1], x.shape()[0]}); });
   net.hybridize();

@@ -47,7 +47,7 @@ const ir::Node* with_own_mode(const std::vector<ir::NodePtr>& nodes) {
 }
 
 /// Throws if the call has effects that a symbol file cannot express.
-void require_pure(const detail::TracedCall& call) {
+void require_pure(const detail::TracedCall& call, std::source_location where) {
   for (const ir::Graph::Write& w : call.graph.writes) {
     const std::string line = w.value.node->location.str();
     fail(
@@ -68,9 +68,9 @@ void require_pure(const detail::TracedCall& call) {
   }
   if (call.other_values)
     fail(
-        "the latest call of hybrid_forward ran eagerly, because {}: its recording, and so a file, computes "
-        "other values. Compute a new tensor instead of the write, call the network and export again",
-        call.eager_because);
+        "{}the latest call of hybrid_forward ran eagerly, because {}: its recording, and so a file, computes "
+        "other values. Let hybrid_forward do without it, call the network and export again",
+        line_prefix(where), call.eager_because);
 }
 
 /// The text of the warning.
@@ -106,7 +106,7 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
         "on a tensor, at least once",
         line_prefix(where), name());
   if (epoch < 0) fail("{}export_model() takes an epoch of 0 or more, not {}", line_prefix(where), epoch);
-  require_pure(*latest);
+  require_pure(*latest, where);
   const SizeDependence sizes = find_size_dependence(*this, *latest, where);
   const std::string symbol_path = path_prefix + "-symbol.json";
   if (sizes.any()) {

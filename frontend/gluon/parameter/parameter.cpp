@@ -432,7 +432,8 @@ Parameter::operator Tensor() const {
   return detail::symbol_tensor({state_->symbol}, dtype());
 }
 
-Operand::Operand(const Parameter& p, std::source_location where) : owned_(p), where_(where) {}
+Operand::Operand(const Parameter& p, std::source_location where)
+    : owned_(at_line(where, [&] { return Tensor(p); })), where_(where) {}
 
 std::string Parameter::str() const {
   const auto& o = state_->options;
