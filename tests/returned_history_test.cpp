@@ -363,6 +363,50 @@ TEST_CASE("a block catches the error of a write into a variable, and goes on") {
     }
 }
 
+TEST_CASE("one value as two results of a block, and views of both") {
+  const Net::Body twice = [](F& f, const Tensors& in) {
+    const Tensor x = f.tanh(in[0]);
+    const Tensor y = f.contrib().cond(
+        f.ones({1}), [&] { return Tensors{x}; }, [&] { return Tensors{x * 2}; })[0];
+    return Tensors{y, y};
+  };
+  check_histories({{twice},
+                   [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+                     Tensor sum;
+                     const Tensors out = blocks[0](in);
+                     for (const Tensor& t : out) sum = sum.defined() ? sum + t * 0.7 : t * 0.3;
+                     for (const Tensor& t : out) {
+                       const Tensor row = t[slice(0, 1)], turned = t.reshape({3, 2});
+                       sum = sum + f.sum(f.sin(row) * row) * 1.7;
+                       sum = sum + (f.sin(turned) * turned).reshape({2, 3}) * 2.3;
+                     }
+                     return {sum};
+                   }},
+                  two, 2);
+}
+
+TEST_CASE("a Function takes a constant in an array that has a history") {
+  struct Twice : autograd::Function {
+    Tensors forward(const Tensors& x) override { return {x[0] * 2}; }
+    Tensors backward(const Tensors& dy) override { return {dy[0] * 2}; }
+  };
+  const Net::Body function = [](F&, const Tensors& in) { return autograd::apply<Twice>({in[1]}); };
+  check_histories({{function},
+                   [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+                     const Tensors c = f.contrib().cond(
+                         f.zeros({1}),
+                         [&] {
+                           return Tensors{in[0], f.BlockGrad(in[0])};
+                         },
+                         [&] {
+                           const Tensor made = f.ones({2, 3});
+                           return Tensors{made, made};
+                         });
+                     return {c[0], blocks[0]({in[0], c[1]})[0]};
+                   }},
+                  two, 2);
+}
+
 TEST_CASE("statistics that BatchNorm updates: of arrays of the block, of views, of states of loops") {
   const auto normed = [](F& f, const Tensor& x, const Tensor& mean, const Tensor& var) {
     return f.BatchNorm(x, f.ones({3}), f.zeros({3}), mean, var, {.momentum = 0.5});
