@@ -432,7 +432,6 @@ namespace {
 Tensor returned_value(const Tensor& t, std::span<const Tensor> given, std::span<const Tensor> arguments,
                       std::uint64_t call, std::source_location where) {
   const std::uint32_t alias = TensorAccess::alias(t);
-  if (alias == 0) return t;
   const auto argument = std::find_if(arguments.begin(), arguments.end(),
                                      [&](const Tensor& a) { return TensorAccess::alias(a) == alias; });
   Tensor out = t;
@@ -457,14 +456,19 @@ bool same_own_value(const Tensor& a, const Tensor& b) {
 std::vector<Tensor> returned_values(std::vector<Tensor> results, std::span<const Tensor> given,
                                     std::span<const Tensor> arguments, std::uint64_t call,
                                     std::source_location where) {
-  std::vector<Tensor> inside;  // those before, if several results may be one value
+  struct Returned {
+    Tensor inside;
+    std::size_t number;
+  };
+  std::vector<Returned> own;
   for (std::size_t i = 0; i < results.size(); ++i) {
+    if (TensorAccess::alias(results[i]) == 0) continue;
     const Tensor t = results[i];
-    const auto known = std::find_if(inside.begin(), inside.end(),
-                                    [&](const Tensor& before) { return same_own_value(before, t); });
-    results[i] = known == inside.end() ? returned_value(t, given, arguments, call, where)
-                                       : results[static_cast<std::size_t>(known - inside.begin())];
-    if (results.size() > 1) inside.push_back(t);
+    const auto known = std::find_if(own.begin(), own.end(),
+                                    [&](const Returned& before) { return same_own_value(before.inside, t); });
+    results[i] =
+        known == own.end() ? returned_value(t, given, arguments, call, where) : results[known->number];
+    own.push_back({t, i});
   }
   return results;
 }
