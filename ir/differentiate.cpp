@@ -191,7 +191,10 @@ Differentiation::Active Differentiation::active(const GradientRequest& request) 
 }
 
 std::vector<bool> Differentiation::active_outputs(const GradientRequest& request) const {
-  const Active active = this->active(request);
+  return active_outputs(active(request));
+}
+
+std::vector<bool> Differentiation::active_outputs(const Active& active) const {
   std::vector<bool> out;
   for (const Entry& e : graph_.outputs) {
     const auto found = active.find(e.node.get());
@@ -222,7 +225,7 @@ std::vector<Value> Differentiation::sums(const GradientRequest& request, Args he
     if (list.size() <= e.output) list.resize(e.output + 1);
     return list[e.output];
   };
-  const std::vector<bool> leads = active_outputs(request);
+  const std::vector<bool> leads = active_outputs(active);
   for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
     if (leads[i] && heads[i].valid()) add_term(p_, sum_of(graph_.outputs[i]), heads[i]);
 

@@ -61,6 +61,7 @@ class Differentiation {
 
   /// Which outputs of nodes an input with a sum reaches.
   Active active(const GradientRequest& request) const;
+  std::vector<bool> active_outputs(const Active& active) const;
   Value value_of(const Entry& e) const;
   Value see(Value v) const;
   std::vector<bool> wanted_inputs(const Node& node, const Active& active) const;

@@ -24,7 +24,9 @@ using SubgraphPtr = std::shared_ptr<const Subgraph>;
 struct Entry {
   NodePtr node;
   std::uint32_t output = 0;
+  /// An operator that updates an auxiliary state keeps the entry and increments its version.
   std::uint32_t version = 0;
+  bool operator==(const Entry&) const = default;
 };
 
 /// A variable (`op_name` "null") or an operator applied to entries. A node is immutable after

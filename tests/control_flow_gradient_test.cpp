@@ -204,8 +204,6 @@ TEST_CASE("gradients of while_loop: variables that change places, and one that s
       {{3}, {3}});
 }
 
-// Steps in turn have a gradient for the one and for the other state. A state without one is no zero: its
-// product with a negative derivative would make +0 of a sum that is -0.
 TEST_CASE("gradients of loops whose states are views: a step and the next one use one value") {
   // A row of an array, and a part of the row that the step was given.
   const auto row = [](F& f, const Tensor& now, const Tensor& before) {
@@ -241,6 +239,8 @@ TEST_CASE("gradients of loops whose states are views: a step and the next one us
   check_states(part);
 }
 
+// Steps in turn have a gradient for the one and for the other state. A state without one is no zero: its
+// product with a negative derivative would make +0 of a sum that is -0.
 TEST_CASE("gradients of loops whose states change places: zeros keep their sign") {
   for (const int steps : {1, 2, 5, 12})
     for (const std::size_t used : {0, 1}) {

@@ -13,7 +13,7 @@ void expand(TapeEntry& entry);
 /// The saved contents of an input or output of the entry's body.
 Tensor restored_input(const TapeEntry& entry, std::int64_t i);
 Tensor restored_output(const TapeEntry& entry, std::int64_t i);
-/// A tensor of these elements whose history is `link`: the tensor itself where that is so.
-Tensor with_history(const Tensor& elements, const TapeLink& link);
+/// A tensor with the elements of `value` whose history is `link`: `value` itself where that is so.
+Tensor with_history(const Tensor& value, const TapeLink& link);
 
 }  // namespace kiln::detail

@@ -14,22 +14,15 @@ bool has_function(const ir::Subgraph& body) {
 
 /// Whether the gradient of one input has two terms, which calls step by step add up one by one.
 bool reads_twice(const ir::Node& node) {
-  const auto same = [](const ir::Entry& a, const ir::Entry& b) {
-    return a.node == b.node && a.output == b.output;
-  };
   for (auto e = node.inputs.begin(); e != node.inputs.end(); ++e)
-    if (std::any_of(node.inputs.begin(), e, [&](const ir::Entry& before) { return same(before, *e); }))
-      return true;
+    if (std::find(node.inputs.begin(), e, *e) != e) return true;
   return false;
 }
 
 GradientCode::Output output_of(const ir::Subgraph& body, std::size_t number) {
   const ir::Entry& value = body.outputs[number];
-  const auto is_value = [&](const ir::Entry& e) {
-    return e.node == value.node && e.output == value.output && e.version == value.version;
-  };
   GradientCode::Output out{number, {}};
-  const auto first = std::find_if(body.outputs.begin(), body.outputs.end(), is_value);
+  const auto first = std::find(body.outputs.begin(), body.outputs.end(), value);
   out.first = static_cast<std::size_t>(first - body.outputs.begin());
   // Of a higher version it is what an operator updates.
   if (value.node->is_variable() && value.version == 0) {

@@ -20,11 +20,6 @@ using detail::RowRange;
 using detail::TensorAccess;
 using detail::ViewStep;
 
-/// An operator that updates an auxiliary state keeps the entry and increments its version.
-bool same_value(const ir::Entry& a, const ir::Entry& b) {
-  return a.node == b.node && a.output == b.output && a.version == b.version;
-}
-
 /// The only output of an operator that changes layout, recorded in a trace or on the tape.
 Tensor record_view_op(const OpCall& call) {
   const bool traced = std::any_of(call.inputs.begin(), call.inputs.end(),
@@ -368,7 +363,7 @@ ir::Entry value_of(const Tensor& t, std::source_location where) {
   if (!array.shape_known) return array.value;
   if (TensorAccess::is_array(t)) return array.value;
   for (const Array::View& view : array.views)
-    if (view.key.is_read_by(t) && same_value(view.of, array.value) &&
+    if (view.key.is_read_by(t) && view.of == array.value &&
         (!view.cut || view.value.node->recorded || !records_nodes()))
       return view.value;
   if (TensorAccess::is_whole(t) && !is_derived(t)) return array.value;
@@ -395,7 +390,7 @@ Tensor own_behind(const Tensor& t) {
   if (TensorAccess::alias(t) == 0) return {};
   const Array& array = *TensorAccess::array(t);
   const auto traced_own = [&](const Array::View& v) {
-    return v.key.is_own() && v.key.is_read_by(t) && same_value(v.of, array.value);
+    return v.key.is_own() && v.key.is_read_by(t) && v.of == array.value;
   };
   if (array.traced() ? std::any_of(array.views.begin(), array.views.end(), traced_own)
                      : detail::has_own_value(t))

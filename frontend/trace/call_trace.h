@@ -39,8 +39,6 @@ class CallTrace final : public Trace {
   const std::vector<Captured>& captured() const { return captures_.list(); }
   /// A part of an array is replaced.
   void add_written(const detail::Array& array, const ArrayPart& part);
-  /// The nodes recorded so far, in program order.
-  const std::vector<ir::NodePtr>& nodes() const { return nodes_; }
   /// The recorded graph with these results. Its inputs are those of the call, then the captured tensors;
   /// in-place writes to either become Graph::writes.
   ir::Graph finish(std::span<const Tensor> results);

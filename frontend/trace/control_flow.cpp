@@ -221,14 +221,11 @@ void own_recorded_results(Trace& trace, Tensors& results, std::size_t before, st
                           std::source_location where) {
   std::vector<ir::Entry> values;
   for (Tensor& t : results) values.push_back(value_of(t = trace.resolve(t), where));
-  const auto is_one = [](const ir::Entry& a, const ir::Entry& b) {
-    return a.node == b.node && a.output == b.output;
-  };
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto nodes = trace.recorded().subspan(before);
     const auto end = values.begin() + static_cast<std::ptrdiff_t>(i);
     const bool made = std::find(nodes.begin(), nodes.end(), values[i].node) != nodes.end() &&
-                      std::none_of(values.begin(), end, [&](const auto& e) { return is_one(e, values[i]); });
+                      std::find(values.begin(), end, values[i]) == end;
     if (made && TensorAccess::is_array(results[i])) continue;
     results[i] =
         own_value(results[i], made ? values[i] : value_of(recorded_copy(results[i], where), where), call);

@@ -60,7 +60,7 @@ class Trace {
   virtual bool has_written(const detail::Array* array) const = 0;
   /// Appends the node of an operator call, in program order.
   virtual void record(ir::NodePtr node) = 0;
-  /// The nodes so far; empty while Symbols are composed.
+  /// The nodes so far, in program order; empty while Symbols are composed.
   virtual std::span<const ir::NodePtr> recorded() const { return {}; }
 
   /// The outermost CallTrace; null while Symbols are composed.

@@ -1,11 +1,12 @@
-// calls KIND N: makes N calls of one kind, after those that record and compile. The instructions of a call are a
-// difference of two runs.
+// calls KIND N: makes N calls of one kind, after those that record and compile. The instructions of a call
+// are a difference of two runs.
 #include <kiln/kiln.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 using namespace kiln;
@@ -21,6 +22,21 @@ nn::HybridSequential perceptron() {
   net.add(nn::Dense(16, {.activation = "relu", .in_units = 8}), nn::Dense(4, {.in_units = 16}));
   net.initialize(init::Xavier());
   return net;
+}
+
+/// `x + 1`, by the operator or by a block; `recorded`: in autograd::Record, with a gradient attached.
+void add_one(int calls, const std::function<Tensor(const Tensor&)>& call, bool recorded) {
+  Tensor x = ones({1});
+  if (recorded) x.attach_grad();
+  std::optional<autograd::Record> record;
+  if (recorded) record.emplace();
+  for (int i = 0; i < calls; ++i) const Tensor y = call(x);
+}
+void add_one_by_block(int calls, bool hybrid, bool recorded) {
+  AddOne net;
+  if (hybrid) net.hybridize();
+  add_one(
+      calls, [&](const Tensor& x) { return net(x); }, recorded);
 }
 
 /// A training step as three calls: the recorded loss, backward and the update.
@@ -50,51 +66,20 @@ void train_in_one_call(int calls) {
   for (int i = 0; i < calls; ++i) step({x}, labels);
 }
 
-void repeat(int calls, const std::function<void()>& call) {
-  for (int i = 0; i < calls; ++i) call();
-}
+const auto plus_one = [](const Tensor& x) { return x + 1; };
 
 const std::map<std::string, void (*)(int)> kinds{
-    {"eager",
-     [](int calls) {
-       const Tensor x = ones({1});
-       repeat(calls, [&] { const Tensor y = x + 1; });
-     }},
-    {"eager_recorded",
-     [](int calls) {
-       Tensor x = ones({1});
-       x.attach_grad();
-       const autograd::Record record;
-       repeat(calls, [&] { const Tensor y = x + 1; });
-     }},
-    {"eager_block",
-     [](int calls) {
-       AddOne net;
-       const Tensor x = ones({1});
-       repeat(calls, [&] { const Tensor y = net(x); });
-     }},
-    {"hybridized",
-     [](int calls) {
-       AddOne net;
-       net.hybridize();
-       const Tensor x = ones({1});
-       repeat(calls, [&] { const Tensor y = net(x); });
-     }},
-    {"hybridized_recorded",
-     [](int calls) {
-       AddOne net;
-       net.hybridize();
-       Tensor x = ones({1});
-       x.attach_grad();
-       const autograd::Record record;
-       repeat(calls, [&] { const Tensor y = net(x); });
-     }},
+    {"eager", [](int calls) { add_one(calls, plus_one, false); }},
+    {"eager_recorded", [](int calls) { add_one(calls, plus_one, true); }},
+    {"eager_block", [](int calls) { add_one_by_block(calls, false, false); }},
+    {"hybridized", [](int calls) { add_one_by_block(calls, true, false); }},
+    {"hybridized_recorded", [](int calls) { add_one_by_block(calls, true, true); }},
     {"bound",
      [](int calls) {
        AddOne net;
        net.hybridize();
        BoundCall call = net.bind({ones({1})});
-       repeat(calls, [&] { call(); });
+       for (int i = 0; i < calls; ++i) call();
      }},
     {"training", train},
     {"training_in_one_call", train_in_one_call},

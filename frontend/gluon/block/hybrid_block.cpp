@@ -155,7 +155,7 @@ void HybridBlock::infer_shape(const Tensors& inputs) {
   const ParameterDict own = params();
   if (std::any_of(own.begin(), own.end(), open)) {
     std::vector<ir::Entry> recorded;
-    for (const ir::NodePtr& node : trace.nodes()) recorded.push_back({node});
+    for (const ir::NodePtr& node : trace.recorded()) recorded.push_back({node});
     ir::infer_types(ir::topological_order(recorded), is_training());
   }
   for (Parameter p : own)

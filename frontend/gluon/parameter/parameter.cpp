@@ -331,8 +331,7 @@ bool Parameter::is_deferred() const {
 }
 
 const Tensor& Parameter::data(std::source_location where) const {
-  if (!defined())
-    fail("{}this Parameter is empty: it was never assigned one made by params().get()", line_prefix(where));
+  if (!defined()) fail("{}{}", line_prefix(where), detail::empty_parameter);
   if (!state_->ready.load(std::memory_order_acquire)) no_values(*state_, where);
   detail::depend_on(state_->revision);
   return state_->data;

@@ -109,7 +109,7 @@ ParameterDict detail::scoped_parameters(const std::string& prefix, const Paramet
 
 const std::shared_ptr<detail::ParameterState>& detail::ParameterHandle::get() const {
   using Stands = ParameterState::Stands;
-  if (!own_) fail("this Parameter is empty: it was never assigned one made by params().get()");
+  if (!own_) fail("{}", empty_parameter);
   ParameterState& s = *own_;
   if (s.stands.load(std::memory_order_acquire) == Stands::undecided) {
     const std::lock_guard lock(s.mutex);

@@ -64,6 +64,9 @@ struct ParameterState {
   bool shape_known() const;
 };
 
+inline constexpr std::string_view empty_parameter =
+    "this Parameter is empty: it was never assigned one made by params().get()";
+
 /// Internal access to a Parameter.
 struct ParameterAccess {
   static ParameterState& state(const Parameter& p) { return *p.state_; }
