@@ -15,13 +15,21 @@ MAY_INCLUDE = {
     "runtime/cuda": ["runtime"],
     "ir": ["runtime"],
     "passes": ["ir", "runtime"],
-    "codegen/cpu": ["passes", "runtime"],
-    "codegen/driver": [
-        "codegen/cpu", "codegen/cpu/kernels", "codegen/cpu/loops", "codegen/cuda", "ir", "passes", "runtime"],
-    "codegen/cuda": ["codegen/cpu/kernels", "codegen/cpu/loops", "ir", "passes", "runtime", "runtime/cuda"],
-    "codegen/cpu/kernels": ["codegen/cpu", "codegen/cpu/loops", "codegen/math", "ir", "passes", "runtime"],
-    "codegen/cpu/loops": ["codegen/cpu", "codegen/driver", "codegen/math", "ir", "runtime"],
-    "codegen/math": ["codegen/driver", "ir"],
+    # At the ground: instruction sets, machines and what follows from them.
+    "codegen/target": ["passes", "runtime"],
+    "codegen/math": ["codegen/target", "ir"],
+    # What the kernels of all targets are made of.
+    "codegen/emit": ["codegen/math", "codegen/target", "ir", "runtime"],
+    "codegen/cpu": ["codegen/emit", "ir"],
+    "codegen/cpu/contraction": ["codegen/cpu", "codegen/emit", "codegen/target"],
+    "codegen/cpu/convolution": [
+        "codegen/cpu", "codegen/cpu/contraction", "codegen/emit", "codegen/math", "codegen/target", "ir", "runtime"],
+    "codegen/cpu/reduction": ["codegen/cpu", "codegen/emit", "codegen/math", "codegen/target"],
+    "codegen/cpu/order": ["codegen/cpu", "codegen/emit", "codegen/math"],
+    "codegen/cpu/pointwise": ["codegen/cpu", "codegen/emit", "codegen/math", "codegen/target", "ir", "passes"],
+    "codegen/cuda": ["codegen/cpu", "codegen/emit", "ir", "passes", "runtime", "runtime/cuda"],
+    "codegen/cuda/contraction": ["codegen/cuda", "codegen/emit", "ir", "runtime"],
+    "codegen/driver": ["codegen/cpu", "codegen/cuda", "codegen/emit", "codegen/target", "ir", "passes", "runtime"],
     "frontend/ops": ["ir", "runtime"],
     # An operator call runs at once (eager) or is recorded (trace), and what it is called on is an array (tensor).
     "frontend/tensor": ["frontend/autograd", "frontend/eager", "frontend/ops", "frontend/trace", "ir", "runtime"],
@@ -62,7 +70,7 @@ MAY_INCLUDE = {
         "codegen/driver", "frontend/eager", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir",
         "runtime"],
     # Programs that use the library as users do, and the internal interfaces that the command uses.
-    "tools/kiln": ["codegen/driver", "frontend/tensor"],
+    "tools/kiln": ["codegen/driver", "codegen/target", "frontend/tensor"],
     "tools/precompile": [],
     "bench": [],
     # Public headers, which include each other as <kiln/...>.
@@ -70,7 +78,7 @@ MAY_INCLUDE = {
     "frontend/include/kiln": [],
 }
 # Headers of LLVM and MLIR stay below the frontend, and never reach a user.
-MLIR = {"ir", "passes", "codegen/cpu", "codegen/driver", "codegen/cpu/kernels", "codegen/cpu/loops", "codegen/cuda", "codegen/math"}
+MLIR = {"ir", "passes"} | {folder for folder in MAY_INCLUDE if folder.startswith("codegen/")}
 
 source = pathlib.Path(sys.argv[1])
 errors = []

@@ -1,5 +1,5 @@
 // The model of the machine that kernels are tuned for: how it is written, rounded, measured and kept.
-#include "codegen/cpu/machine.h"
+#include "codegen/target/machine.h"
 
 #include <kiln/error.h>
 

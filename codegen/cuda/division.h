@@ -1,7 +1,7 @@
 #pragma once
-#include "codegen/cpu/loops/loop_nest.h"
 #include "codegen/cuda/launch.h"
 #include "codegen/cuda/team.h"
+#include "codegen/emit/loop_nest.h"
 #include "ir/dialect.h"
 
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/cpu/kernels/launch.h"
+#include "codegen/cpu/launch.h"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
 // Pointwise kernels: each thread computes one point. Points are counted in C order, so that neighbouring
 // threads have neighbouring points of the results: their accesses are to one line, or a few. In a row fusion
 // the threads of a row's team divide its points likewise.
-#include "codegen/cpu/kernels/pointwise_body.h"
 #include "codegen/cuda/division.h"
+#include "codegen/emit/pointwise_body.h"
 
 namespace kiln::codegen {
 namespace {

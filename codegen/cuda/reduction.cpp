@@ -3,8 +3,8 @@
 // those of all lanes in the order that kiln.reduce in ir/KilnOps.td defines. The results of blocks are
 // interleaved partial results again: warps of a block compute 64 of them at a time, which meet in shared
 // memory. A result of chains, or of few elements far apart, is that of a single thread.
-#include "codegen/cpu/kernels/reduction_body.h"
 #include "codegen/cuda/division.h"
+#include "codegen/emit/reduction_body.h"
 
 namespace kiln::codegen {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/cpu/loops/kernel_builder.h"
+#include "codegen/emit/kernel_builder.h"
 
 namespace kiln::codegen {
 

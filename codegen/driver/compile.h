@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/target/isa.h"
 #include "ir/graph.h"
 #include "runtime/executable.h"
 
@@ -10,17 +11,14 @@
 
 namespace kiln {
 
-/// Which instructions kernels may use. Bits never depend on it.
-enum class Isa { host, scalar, avx2, avx512 };
-
 /// Which plans use generic kernels, which sizes share (kernel_cache.h): none; those of compile(), until an
 /// executable has been called a few times; all, for tests. Bits never depend on it.
 enum class GenericKernels { never, shared, always };
 
 struct CompileOptions {
-  Isa isa = Isa::host;   ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
-  std::string gpu;       ///< "sm_80", "sm_90": kernels are PTX
-  Device device = {};    ///< of executables; one that is no CPU needs `gpu`
+  Isa isa = Isa::host;  ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
+  std::string gpu;      ///< "sm_80", "sm_90": kernels are PTX
+  Device device = {};   ///< of executables; one that is no CPU needs `gpu`
   /// Of matrix products on GPUs; bits on the CPU never depend on it.
   Precision precision = Precision::fast;
   bool fuse = true;      ///< off: one kernel per primitive, for looking at what fusion does

@@ -1,7 +1,7 @@
 #pragma once
-#include "codegen/cpu/loops/kernel_builder.h"
 #include "codegen/driver/compile.h"
 #include "codegen/driver/lower.h"
+#include "codegen/emit/kernel_builder.h"
 #include "runtime/executable.h"
 
 namespace kiln::codegen {

@@ -1,5 +1,6 @@
 #pragma once
-#include "codegen/cpu/loops/kernel_builder.h"
+#include "codegen/driver/target.h"
+#include "codegen/emit/kernel_builder.h"
 #include "runtime/disk_cache.h"
 
 namespace kiln::codegen {

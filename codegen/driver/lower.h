@@ -1,6 +1,7 @@
 #pragma once
-#include "codegen/cpu/loops/kernel_builder.h"
 #include "codegen/driver/stages.h"
+#include "codegen/driver/target.h"
+#include "codegen/emit/kernel_builder.h"
 #include "runtime/plan.h"
 
 #include <string>

@@ -1,7 +1,7 @@
 #include "codegen/driver/opt_main.h"
 
-#include "codegen/cpu/target_model.h"
 #include "codegen/driver/evaluate.h"
+#include "codegen/target/target_model.h"
 #include "ir/dialect.h"
 #include "passes/pipeline.h"
 

@@ -1,6 +1,6 @@
 #include "codegen/driver/packing.h"
 
-#include "codegen/cpu/loops/window_order.h"
+#include "codegen/emit/window_order.h"
 #include "ir/prepacked.h"
 #include "ir/views.h"
 

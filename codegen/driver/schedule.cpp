@@ -1,11 +1,11 @@
 #include "codegen/driver/schedule.h"
 
-#include "codegen/cpu/kernels/launch.h"
-#include "codegen/cpu/kernels/row_fusion.h"
+#include "codegen/cpu/launch.h"
 #include "codegen/cuda/launch.h"
 #include "codegen/driver/kernel_cache.h"
 #include "codegen/driver/operand_memory.h"
 #include "codegen/driver/packing.h"
+#include "codegen/emit/row_fusion.h"
 #include "ir/views.h"
 #include "passes/fuse_rows.h"
 #include "runtime/disk_cache.h"

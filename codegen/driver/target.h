@@ -1,34 +1,13 @@
 #pragma once
-#include "codegen/cpu/target_model.h"
 #include "codegen/driver/compile.h"
+#include "codegen/target/cpu_target.h"
+#include "codegen/target/target_model.h"
 
-#include <kiln/export.h>
-
-#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
 
 namespace kiln::codegen {
-
-/// The instructions that a kernel's code may use: those of a CPU, or one element at a time.
-struct CpuTarget {
-  Isa isa = Isa::scalar;
-  int vector_bytes = 0;  ///< of a register; 0: one element at a time
-  std::string cpu;       ///< LLVM's name: "x86-64-v4"
-  std::string features;  ///< LLVM's list; empty: those of the cpu
-  /// The machine to tune for; never null. Parameters of kernels may depend on it; code may if its key does.
-  /// It is no part of the target's id.
-  const Machine* machine = &assumed_machine();
-
-  /// Lanes of a vector of elements of `element_bytes`. Elements narrower than 4 bytes have the lanes of
-  /// 4-byte elements, so that types of different widths have one lane count.
-  int lanes(std::size_t element_bytes) const {
-    return vector_bytes == 0 ? 1 : vector_bytes / static_cast<int>(element_bytes < 4 ? 4 : element_bytes);
-  }
-  /// Vector registers; those of scalar code hold one element.
-  int registers() const { return vector_registers(lanes(4)); }
-};
 
 /// NVIDIA GPUs of an architecture, and newer ones. Kernels are PTX, and a thread's code is scalar.
 struct GpuTarget {
@@ -60,18 +39,8 @@ class Target {
   CpuTargetModel model_;
 };
 
-/// The instruction set that Isa::host selects in this process: that of set_target_cpu() or KILN_TARGET_CPU,
-/// or Isa::host for the machine's own. Throws kiln::Error when KILN_TARGET_CPU is not known.
-Isa process_isa();
-
-/// The widest instructions that this machine and the request allow. Throws kiln::Error when the machine lacks
-/// the requested ones.
-CpuTarget select_cpu(Isa request);
 /// That of CompileOptions::gpu if it is set, else of CompileOptions::isa. Throws kiln::Error for an
 /// architecture that is not known.
 Target select_target(const CompileOptions& options);
-
-/// The model of this machine that kernels are tuned by, a line for each fact, for people.
-KILN_API std::string describe_target();
 
 }  // namespace kiln::codegen

@@ -1,6 +1,8 @@
 #pragma once
-#include "codegen/driver/compile.h"
 #include "codegen/math/num.h"
+#include "codegen/target/isa.h"
+
+#include <kiln/dtype.h>
 
 /// Conversions between Kiln's element types, in their register forms. All are total.
 namespace kiln::codegen {

@@ -1,5 +1,5 @@
 #pragma once
-#include "codegen/driver/compile.h"
+#include "codegen/target/isa.h"
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <mlir/IR/Builders.h>

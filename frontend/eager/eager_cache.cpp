@@ -1,7 +1,6 @@
 #include "frontend/eager/eager_cache.h"
 
 #include "codegen/driver/compile.h"
-#include "codegen/driver/target.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/tensor/operators.h"
 #include "frontend/trace/trace.h"

@@ -1,5 +1,5 @@
 // kiln bench: times of eager and compiled calls or training steps, and their memory.
-#include "codegen/driver/target.h"
+#include "codegen/target/describe_target.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/gradients.h"
 #include "tools/kiln/model_arguments.h"

@@ -1,0 +1,50 @@
+#pragma once
+#include "codegen/emit/tile.h"
+
+namespace kiln::codegen {
+
+/// Products of few rows of A by a B that is read in the order of memory: several rows of B side by side, each
+/// over a block of columns, are multiplied and added to sums in L1. A tile whose sums stay in registers reads
+/// a few lines of each row instead: of rows a multiple of a page apart they compete for the same sets of L1,
+/// and hardware prefetchers, which stop at the end of a page, do not see a stream.
+class RowStreams {
+ public:
+  using Value = mlir::Value;
+
+  struct Operands {
+    std::function<Value(int row, Value k)> lhs;  // an element of A
+    Value rhs;                                   // the address of B's first column at k = 0
+    Value rhs_k_stride;                          // in elements
+  };
+  /// Gets the sums of all rows, lanes along the columns from `column` on.
+  using Store = llvm::function_ref<void(llvm::ArrayRef<Value> sums, Value column, Value mask)>;
+
+  /// `tile` has all rows, and is as wide as a block of columns.
+  RowStreams(KernelBuilder& e, const Tile& tile, Operands operands);
+  /// The products of the first `columns` columns, at most those of the block.
+  void emit(Value k_extent, bool one_chunk, Value columns, Store store);
+
+  /// Rows of B that are read side by side, of `rows` of A: whose elements at these k stay in registers.
+  static int rows_together(int rows);
+
+ private:
+  using Values = llvm::SmallVector<Value>;
+  /// Sums on the stack, of a row of A each.
+  Values arrays();
+  void fill(const Values& sums, Value columns, Value number);
+  /// Adds the products at k in [from, to), at most a chunk, to sums of 0.
+  void add_chunk(const Values& sums, Value from, Value to, Value columns);
+  /// Adds the products at `count` values of k.
+  void add_rows(const Values& sums, Value k, int count, Value columns);
+  Value at(Value array, Value column) { return e.element(array, column, tile_.wide()); }
+  Value load(Value array, Value column) { return e.load(at(array, column), tile_.wide(), tile_.lanes); }
+  void store(Value sum, Value array, Value column) {
+    e.store(sum, at(array, column), tile_.wide(), tile_.lanes);
+  }
+
+  KernelBuilder& e;
+  const Tile& tile_;
+  const Operands operands_;
+};
+
+}  // namespace kiln::codegen

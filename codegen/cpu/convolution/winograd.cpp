@@ -1,0 +1,446 @@
+// Winograd convolutions F(2x2, 3x3), as kiln.convolution in ir/KilnOps.td defines them: 16 multiplications
+// for 2x2 results, where the direct sum has 36. A block of tiles at a time stays in L2, in scratch memory:
+// its transformed inputs; then, for each panel of columns, 16 contractions, the output transform and the
+// epilogue.
+#include "codegen/cpu/convolution/winograd.h"
+
+#include "codegen/cpu/launch.h"
+#include "codegen/emit/epilogue.h"
+#include "codegen/emit/kernel_params.h"
+#include "codegen/emit/tile.h"
+#include "codegen/target/choices.h"
+#include "codegen/target/tuning.h"
+#include "ir/windows.h"
+#include "runtime/fail.h"
+
+#include <llvm/Support/MathExtras.h>
+
+namespace kiln::codegen {
+namespace {
+
+using Value = mlir::Value;
+using Values = llvm::SmallVector<Value, 16>;
+
+constexpr int positions = winograd_positions;
+
+Value plus(KernelBuilder& e, Value x, Value y) { return mlir::arith::AddFOp::create(e.b, e.loc, x, y); }
+Value minus(KernelBuilder& e, Value x, Value y) { return mlir::arith::SubFOp::create(e.b, e.loc, x, y); }
+
+/// B^T of four inputs (Lavin and Gray's names).
+Values input_transform(KernelBuilder& e, const Values& d) {
+  return {minus(e, d[0], d[2]), plus(e, d[1], d[2]), minus(e, d[2], d[1]), minus(e, d[1], d[3])};
+}
+
+/// A^T of four sums.
+Values output_transform(KernelBuilder& e, const Values& m) {
+  return {plus(e, plus(e, m[0], m[1]), m[2]), minus(e, minus(e, m[1], m[2]), m[3])};
+}
+
+/// G of three taps.
+Values kernel_transform(KernelBuilder& e, const Values& g) {
+  auto vector = llvm::dyn_cast<mlir::VectorType>(g[0].getType());
+  const Value half = e.number(DType::f64, 0.5, vector ? static_cast<int>(vector.getNumElements()) : 1);
+  const auto halved = [&](Value x) -> Value { return mlir::arith::MulFOp::create(e.b, e.loc, x, half); };
+  return {g[0], halved(plus(e, plus(e, g[0], g[1]), g[2])), halved(plus(e, minus(e, g[0], g[1]), g[2])),
+          g[2]};
+}
+
+/// Applies a transform to each row of a square, then to each column of the result.
+Values both_ways(const Values& x, std::size_t side, llvm::function_ref<Values(const Values&)> transform) {
+  llvm::SmallVector<Values, 4> rows;
+  for (std::size_t i = 0; i < side; ++i)
+    rows.push_back(transform(Values(llvm::ArrayRef(x).slice(i * side, side))));
+  const std::size_t out = rows[0].size();
+  Values result(out * out);
+  for (std::size_t j = 0; j < out; ++j) {
+    Values column;
+    for (const Values& row : rows) column.push_back(row[j]);
+    for (auto [i, v] : llvm::enumerate(transform(column))) result[i * out + j] = v;
+  }
+  return result;
+}
+
+/// The sizes of the computation. A tile block is `tile_block` tiles, split into the rows of register tiles.
+struct Plan {
+  std::int64_t height, width, channels;          // of the input
+  std::int64_t out_height, out_width, columns;   // of the result
+  bool pooled;                                   // a tile is a pooling window of the epilogue
+  std::int64_t tiles_down, tiles_across, tiles;  // of an image, of an image, in all
+  std::int64_t tile_block, panels, panel;
+  int vectors_per_panel, lanes;
+  bool streams_weights;   // weights do not stay in L2
+  TileSplit split{0, 1};  // of a tile block
+
+  Plan(ir::WinogradOp op, const CpuTarget& target) {
+    const auto x = ir::ranked(op.getX()).getShape(), result = ir::ranked(op.getResult()).getShape(),
+               w = ir::ranked(op.getW()).getShape();
+    height = x[1];
+    width = x[2];
+    channels = x[3];
+    out_height = result[1];
+    out_width = result[2];
+    columns = result[3];
+    pooled = ir::pooled_windows(op).has_value();
+    tiles_down = llvm::divideCeilSigned(out_height, 2);
+    tiles_across = llvm::divideCeilSigned(out_width, 2);
+    tiles = x[0] * tiles_down * tiles_across;
+    panels = w[0];
+    panel = w[3];
+    lanes = Tile::lanes_of(target, DType::f32, panel);
+    vectors_per_panel = static_cast<int>(panel / lanes);
+    const std::int64_t some_tiles = std::max<std::int64_t>(1, tiles);
+    const std::int64_t most_rows =
+        std::min<std::int64_t>(Tile::most_rows(target, vectors_per_panel), some_tiles);
+    const std::int64_t tile_bytes = positions * row_elements() * 4;
+    streams_weights = positions * channels * panels * panel * 4 > choices::l2_rhs_bytes(*target.machine);
+    const std::int64_t most_tiles =
+        std::clamp(std::max(choices::packed_block_bytes(*target.machine) / tile_bytes,
+                            streams_weights ? tuning::least_streaming_tiles : 0),
+                   most_rows, some_tiles);
+    // Divide as evenly as possible: all tiles into blocks, then a block into rows.
+    tile_block = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
+    split = TileSplit(tile_block, static_cast<int>(most_rows));
+  }
+
+  std::int64_t result_height() const { return pooled ? out_height / 2 : out_height; }
+  std::int64_t result_width() const { return pooled ? out_width / 2 : out_width; }
+  std::int64_t tile_blocks() const { return llvm::divideCeilSigned(tiles, tile_block); }
+  /// A tile's transformed inputs at one position. Padded, since with a power of two consecutive tiles would
+  /// compete for the same L1 sets.
+  std::int64_t row_elements() const { return llvm::divideCeilSigned(channels, lanes) * lanes + lanes; }
+  // Scratch memory: the number of the tile block in it, from 1 on; zeros for one pixel; transformed inputs
+  // (position, tile, channel); sums (tile, position, column).
+  std::int64_t position_elements() const { return tile_block * row_elements(); }
+  static constexpr std::int64_t zeros_at = tuning::cache_line_bytes / 4;
+  std::int64_t inputs_at() const { return zeros_at + row_elements(); }
+  std::int64_t sums_at() const { return inputs_at() + positions * position_elements(); }
+  std::int64_t scratch_elements() const { return sums_at() + tile_block * positions * panel; }
+};
+
+constexpr ParamNames names{"height",       "width",    "channels",     "result_height",
+                           "result_width", "columns",  "tiles_down",   "tiles_across",
+                           "tiles",        "panels",   "image_stride", "row_stride",
+                           "pixel_stride", "x_offset", "pad_top",      "pad_left"};
+/// Of each axis of the epilogue, after those.
+constexpr ParamNames axis_names{"extent"};
+using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
+
+/// Emits the kernel.
+class Emitter {
+ public:
+  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+      : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
+
+  void run(int x, int w, int scratch) {
+    const Value begin = args_.begin, end = args_.end;
+    x_ = e.element(e.buffer(args_.buffers, x), params_["x_offset"], DType::f32);
+    w_ = e.buffer(args_.buffers, w);
+    scratch_ = e.buffer(args_.buffers, scratch);
+    const Value zero = e.index(0), one = e.index(1), panel_count = params_["panels"];
+    if (epilogue_.extents().size() == 1) epilogue_.prepare(e, args_, Params::end<AxisParams>(1), {});
+    zeros_ = at(scratch_, e.index(Plan::zeros_at));
+    e.loop(zero, e.index(plan_.row_elements()), e.index(plan_.lanes),
+           [&](Value c) { store(e.number(DType::f32, 0, plan_.lanes), at(zeros_, c)); });
+    // A task is numbered (tile block, panel).
+    const Value last = e.div(e.add(end, e.sub(panel_count, one)), panel_count);
+    e.loop(e.div(begin, panel_count), last, one, [&](Value s) {
+      const Value tile_block = e.index(plan_.tile_block), first_own = e.mul(s, tile_block),
+                  before = e.mul(s, panel_count);
+      // The last block begins early enough to be complete; results of the preceding block are not stored
+      // again.
+      const Value first = e.min(first_own, e.sub(params_["tiles"], tile_block));
+      // A thread's next task is often of the same block, whose transformed inputs are there already.
+      const Value number = e.add(s, one);
+      e.when(differ(e.load_scalar(scratch_, DType::i64), number), [&] {
+        e.loop(zero, tile_block, one, [&](Value t) { transform_input(e.add(first, t), t); });
+        e.store_scalar(number, scratch_, DType::i64);
+      });
+      e.loop(e.max(zero, e.sub(begin, before)), e.min(panel_count, e.sub(end, before)), one, [&](Value p) {
+        multiply(p);
+        e.loop(e.sub(first_own, first), tile_block, one,
+               [&](Value t) { finish_tile(e.add(first, t), t, p); });
+      });
+    });
+  }
+
+ private:
+  Value at(Value base, Value index) { return e.element(base, index, DType::f32); }
+  Value load(Value address) { return e.load(address, DType::f32, plan_.lanes); }
+  void store(Value v, Value address) { e.store(v, address, DType::f32, plan_.lanes); }
+
+  struct TilePosition {
+    Value image, y, x;
+  };
+  TilePosition position_of(Value tile) {
+    const Value across = params_["tiles_across"], down = params_["tiles_down"], row = e.div(tile, across);
+    return {e.div(row, down), e.rem(row, down), e.rem(tile, across)};
+  }
+
+  Value differ(Value i, Value j) {
+    return mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ne, i, j);
+  }
+  Value within(Value i, Value extent) {  // negative indices are large unsigned numbers
+    return mlir::arith::CmpIOp::create(e.b, e.loc, mlir::arith::CmpIPredicate::ult, i, extent);
+  }
+
+  /// Transforms the inputs of `tile`, number t of the block.
+  void transform_input(Value tile, Value t) {
+    const TilePosition where = position_of(tile);
+    const Value image = at(x_, e.mul(where.image, params_["image_stride"]));
+    const Value top = e.sub(e.mul(where.y, e.index(2)), params_["pad_top"]),
+                x_left = e.sub(e.mul(where.x, e.index(2)), params_["pad_left"]);
+    Values pixels;
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 4; ++j) {
+        const Value y = e.add(top, e.index(i)), x = e.add(x_left, e.index(j));
+        const Value inside = mlir::arith::AndIOp::create(e.b, e.loc, within(y, params_["height"]),
+                                                         within(x, params_["width"]));
+        const Value there =
+            at(image, e.add(e.mul(y, params_["row_stride"]), e.mul(x, params_["pixel_stride"])));
+        pixels.push_back(e.select(inside, there, zeros_));
+      }
+    const Value to = at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(t, e.index(plan_.row_elements()))));
+    const Value count = params_["channels"], position_step = e.index(plan_.position_elements());
+    e.loop(e.index(0), count, e.index(plan_.lanes), [&](Value c) {
+      const Value mask = ragged_channels() ? e.mask_below(e.sub(count, c), plan_.lanes) : Value();
+      Values d;
+      for (Value pixel : pixels) d.push_back(e.load(at(pixel, c), DType::f32, plan_.lanes, mask));
+      Value place = at(to, c);
+      for (Value v : both_ways(d, 4, [&](const Values& x) { return input_transform(e, x); })) {
+        store(v, place);
+        place = at(place, position_step);
+      }
+    });
+  }
+
+  bool ragged_channels() const { return plan_.channels % plan_.lanes != 0; }
+
+  /// Sums of all tiles of the block, for the columns of one panel.
+  void multiply(Value panel) {
+    const Value zero = e.index(0), one = e.index(1), count = params_["channels"];
+    const Value panel_elements = e.mul(count, e.index(plan_.panel));
+    e.loop(zero, e.index(positions), one, [&](Value p) {
+      const Value rhs = at(w_, e.mul(e.add(e.mul(panel, e.index(positions)), p), panel_elements));
+      const Value lhs =
+          at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(p, e.index(plan_.position_elements()))));
+      const Value out = at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(p, e.index(plan_.panel))));
+      e.loop(zero, e.index(plan_.split.tiles), one, [&](Value r) {
+        plan_.split.rows.emit(e, r, e.index(plan_.split.larger), [&](Value first, int rows) {
+          multiply({.number = r,
+                    .tile = {DType::f32, rows, plan_.vectors_per_panel, plan_.lanes},
+                    .lhs = at(lhs, e.mul(first, e.index(plan_.row_elements()))),
+                    .rhs = rhs,
+                    .out = at(out, e.mul(first, e.index(positions * plan_.panel)))});
+        });
+      });
+    });
+  }
+
+  /// The rows of a register tile: some Winograd tiles of the block, at one position, and the columns of one
+  /// panel.
+  struct Rows {
+    Value number;
+    Tile tile;
+    Value lhs, rhs, out;
+  };
+
+  void multiply(const Rows& rows) {
+    const Value zero = e.index(0), count = params_["channels"];
+    const auto place = [&](std::size_t i) {
+      const auto r = static_cast<std::int64_t>(i) / plan_.vectors_per_panel,
+                 v = static_cast<std::int64_t>(i) % plan_.vectors_per_panel;
+      return at(rows.out, e.index(r * positions * plan_.panel + v * plan_.lanes));
+    };
+    if (plan_.channels <= Tile::chunk) {
+      for (auto [i, sum] : llvm::enumerate(sums_over(rows, zero, count))) store(sum, place(i));
+      return;
+    }
+    for (std::size_t i = 0; i < rows.tile.registers(); ++i) store(rows.tile.initial_total(e), place(i));
+    const Value length = e.index(Tile::chunk);
+    e.loop(zero, count, length, [&](Value from) {
+      for (auto [i, sum] : llvm::enumerate(sums_over(rows, from, e.min(e.add(from, length), count))))
+        store(rows.tile.plus(e, load(place(i)), sum), place(i));
+    });
+  }
+
+  llvm::SmallVector<Value> sums_over(const Rows& rows, Value from, Value to) {
+    // The same channels at the next position, which after the last one is in the next panel.
+    const Value next = at(rows.rhs, e.mul(e.add(params_["channels"], from), e.index(plan_.panel)));
+    const PrefetchSlice slice(e, next, plan_.panel * 4, e.sub(to, from), rows.number,
+                              e.index(plan_.split.tiles));
+    Tile::Carried first;
+    if (plan_.streams_weights) first.push_back(slice.begin(e));
+    return rows.tile.emit(e, from, to, first, [&](Value c, Tile::Carried& carried) {
+      Tile::Operands operands;
+      if (plan_.streams_weights) carried[0] = slice.prefetch(e, carried[0]);
+      const Value row = at(rows.rhs, e.mul(c, e.index(plan_.panel)));
+      rows.tile.load_rhs(e, row, rows.tile.vectors, plan_.panel, operands.rhs);
+      operands.lhs_address = [this, here = at(rows.lhs, c)](int r) {
+        return at(here, e.index(r * plan_.row_elements()));
+      };
+      return operands;
+    });
+  }
+
+  void finish_tile(Value tile, Value t, Value panel) {
+    const TilePosition where = position_of(tile);
+    const Value sums =
+        at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(t, e.index(positions * plan_.panel))));
+    const Value first_column = e.mul(panel, e.index(plan_.panel));
+    for (int v = 0; v < plan_.vectors_per_panel; ++v) {
+      const Value column = e.add(first_column, e.index(v * plan_.lanes));
+      const auto vector = [&] {
+        const Value mask = ragged_columns() && plan_.lanes > 1
+                               ? e.mask_below(e.sub(params_["columns"], column), plan_.lanes)
+                               : Value();
+        Values m;
+        for (int p = 0; p < positions; ++p)
+          m.push_back(load(at(sums, e.index(p * plan_.panel + v * plan_.lanes))));
+        const Values results = both_ways(m, 4, [&](const Values& x) { return output_transform(e, x); });
+        if (plan_.pooled) return store_results(results, where, column, mask, odd_height(), odd_width());
+        for (int i = 0; i < 4; ++i) {
+          const int down = i / 2, across = i % 2;
+          const TilePosition here{where.image, e.add(e.mul(where.y, e.index(2)), e.index(down)),
+                                  e.add(e.mul(where.x, e.index(2)), e.index(across))};
+          store_results(results[static_cast<std::size_t>(i)], here, column, mask, down == 1 && odd_height(),
+                        across == 1 && odd_width());
+        }
+      };
+      if (ragged_columns())
+        e.when(e.less(column, params_["columns"]), vector);
+      else
+        vector();
+    }
+  }
+
+  bool ragged_columns() const { return plan_.columns % plan_.panel != 0; }
+  // An odd extent ends in the middle of a tile.
+  bool odd_height() const { return plan_.out_height % 2 == 1; }
+  bool odd_width() const { return plan_.out_width % 2 == 1; }
+
+  /// Stores the epilogue's element at `place`, unless that is beyond its last row or column.
+  void store_results(llvm::ArrayRef<Value> results, const TilePosition& place, Value column, Value mask,
+                     bool may_be_below, bool may_be_right) {
+    const auto put = [&] {
+      Value row =
+          e.add(e.mul(e.add(e.mul(place.image, params_["result_height"]), place.y), params_["result_width"]),
+                place.x);
+      // The epilogue may have more than one axis of rows.
+      if (const std::size_t axes = epilogue_.extents().size(); axes > 1) {
+        Values of_axes;
+        for (std::size_t i = 0; i < axes; ++i) of_axes.push_back(params_.group<AxisParams>(i)["extent"]);
+        auto index = e.coordinates(row, of_axes);
+        row = index.pop_back_val();
+        epilogue_.prepare(e, args_, Params::end<AxisParams>(axes), index);
+      }
+      epilogue_.store(e, results, row, column, plan_.lanes, mask);
+    };
+    Value inside;
+    if (may_be_below) inside = e.less(place.y, params_["result_height"]);
+    if (may_be_right) {
+      const Value here = e.less(place.x, params_["result_width"]);
+      inside = inside ? mlir::arith::AndIOp::create(e.b, e.loc, inside, here).getResult() : here;
+    }
+    if (inside)
+      e.when(inside, put);
+    else
+      put();
+  }
+
+  KernelBuilder& e;
+  const Plan& plan_;
+  Epilogue& epilogue_;
+  const KernelArgs& args_;
+  const Params params_;
+  Value x_, w_, scratch_, zeros_;
+};
+
+}  // namespace
+
+Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget& target) {
+  const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
+  if (!w.is_contiguous() || x.strides[3] != 1)
+    fail_internal("a transformed convolution reads through a window");
+  const auto argument = [](const ir::View& v) {
+    return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
+  };
+  const Plan plan(root, target);
+  const Epilogue epilogue(fusion, root, /*columns=*/3, {});
+  const int x_operand = argument(x), w_operand = argument(w);
+  const auto scratch = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
+  const bool chunks = plan.channels > Tile::chunk;
+
+  Launch launch{
+      {name_of_location(fusion.getLoc()),
+       fmt::format(
+           "winograd{}{} block={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
+           plan.streams_weights ? " far" : "", plan.pooled ? " pooled" : "", plan.tile_block,
+           plan.split.rows.key(), plan.vectors_per_panel, plan.lanes,
+           plan.columns % plan.panel != 0 ? "+" : "", plan.row_elements(),
+           plan.channels % plan.lanes != 0 ? "+" : "", chunks ? " chunks" : "", plan.out_height % 2,
+           plan.out_width % 2, x_operand, w_operand, epilogue.extents().size()) +
+           epilogue.key(),
+       fusion.getLoc(),
+       {}},
+      {}};
+  Params::append(launch.params, {{"height", plan.height},
+                                 {"width", plan.width},
+                                 {"channels", plan.channels},
+                                 {"result_height", plan.result_height()},
+                                 {"result_width", plan.result_width()},
+                                 {"columns", plan.columns},
+                                 {"tiles_down", plan.tiles_down},
+                                 {"tiles_across", plan.tiles_across},
+                                 {"tiles", plan.tiles},
+                                 {"panels", plan.panels},
+                                 {"image_stride", x.strides[0]},
+                                 {"row_stride", x.strides[1]},
+                                 {"pixel_stride", x.strides[2]},
+                                 {"x_offset", x.offset},
+                                 {"pad_top", root.getPadLow()[0]},
+                                 {"pad_left", root.getPadLow()[1]}});
+  for (const std::int64_t extent : epilogue.extents())
+    AxisParams::append(launch.params, {{"extent", extent}});
+  epilogue.append_params(launch.params);
+  launch.scratch_bytes = plan.scratch_elements() * 4;
+  launch.extent = plan.tile_blocks() * plan.panels;
+  launch.grain =
+      grain_for(launch.extent, plan.tile_block * positions * plan.channels * plan.vectors_per_panel * 3 / 2);
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    Epilogue own = epilogue;
+    Emitter(e, plan, own, args).run(x_operand, w_operand, scratch);
+  };
+  return launch;
+}
+
+void emit_transformed_kernels(KernelBuilder& e, const KernelColumns& columns, Value place,
+                              Value position_step) {
+  const int lanes = columns.lanes;
+  const auto each = [&](llvm::function_ref<Value(int)> value) {
+    Value to = place;
+    for (int p = 0; p < positions; ++p, to = e.element(to, position_step, DType::f32))
+      e.store(value(p), to, DType::f32, lanes);
+  };
+  const auto transform = [&] {
+    Values g;
+    for (int tap = 0; tap < 9; ++tap) {
+      const Value offset =
+          e.add(e.mul(e.index(tap / 3), columns.row_stride), e.mul(e.index(tap % 3), columns.tap_stride));
+      const Value v =
+          e.gather(e.element(columns.first, offset, DType::f32), e.lane_offsets(columns.column_stride, lanes),
+                   DType::f32, lanes, lanes > 1 ? e.mask_below(columns.count, lanes) : Value());
+      g.push_back(mlir::arith::ExtFOp::create(e.b, e.loc, e.lanes_of(e.b.getF64Type(), lanes), v));
+    }
+    const Values u = both_ways(g, 3, [&](const Values& x) { return kernel_transform(e, x); });
+    each([&](int p) {
+      return mlir::arith::TruncFOp::create(e.b, e.loc, e.lanes_of(e.b.getF32Type(), lanes),
+                                           u[static_cast<std::size_t>(p)]);
+    });
+  };
+  if (lanes > 1) return transform();
+  each([&](int) { return e.number(DType::f32, 0, 1); });
+  e.when(e.less(e.index(0), columns.count), transform);
+}
+
+}  // namespace kiln::codegen

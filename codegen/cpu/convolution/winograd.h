@@ -1,0 +1,21 @@
+#pragma once
+#include "codegen/emit/kernel_builder.h"
+
+namespace kiln::codegen {
+
+/// Positions in a tile of inputs of F(2x2, 3x3), row by row.
+inline constexpr int winograd_positions = 16;
+
+/// The 3x3 kernels of some columns, one a lane, at one channel.
+struct KernelColumns {
+  mlir::Value first;  ///< address of the first tap of the first one
+  mlir::Value column_stride, row_stride, tap_stride;
+  mlir::Value count;  ///< columns from the first one on; lanes beyond them are zeros
+  int lanes;
+};
+
+/// Stores their transform (U of kiln.convolution in ir/KilnOps.td) at `place`, a position after the other.
+void emit_transformed_kernels(KernelBuilder& e, const KernelColumns& columns, mlir::Value place,
+                              mlir::Value position_step);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,44 @@
+// The families of kernels of CPUs.
+#pragma once
+#include "codegen/emit/launch.h"
+#include "ir/dialect.h"
+
+namespace kiln::codegen {
+
+/// The kernel of a fusion; throws an internal error for a body that no pass should have made.
+Launch launch_fusion(ir::FusionOp fusion, const CpuTarget& target);
+
+// The families that launch_fusion chooses from.
+Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target);
+Launch launch_reduce(ir::FusionOp fusion, const CpuTarget& target);
+Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target);
+Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, const CpuTarget& target);
+Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const CpuTarget& target);
+/// Of a depthwise convolution or a reduce_window.
+Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const CpuTarget& target);
+Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget& target);
+
+/// A pack: operand 0 to operand 1.
+Launch launch_pack(ir::PackOp pack, const CpuTarget& target);
+/// Packs of views of the same weights: operand 0 to operands 1, 2, ...
+Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> packs, const CpuTarget& target);
+/// A sort: operand 0 to operand 1, with operand 2 as scratch memory.
+Launch launch_sort(ir::SortOp sort, const CpuTarget& target);
+/// Of the first elements alone.
+Launch launch_partial_sort(ir::SortOp sort, const CpuTarget& target);
+/// The updates (operand 0) at indices (operand 1) into a copy of x (operand 2).
+Launch launch_scatter(ir::ScatterOp scatter, const CpuTarget& target);
+/// Operand 0 to operand 1.
+Launch launch_cumulative(ir::CumulativeOp cumulative, const CpuTarget& target);
+
+/// The border that a pad puts around its operand, into operand 0.
+Launch launch_border(ir::PadOp pad, const CpuTarget& target);
+
+/// Operand 0 continued beyond its ends, to operand 1.
+Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target);
+
+/// The result of an extension as copies of boxes of its operand.
+std::vector<StridedBox> parts_of(ir::ExtendOp extend);
+Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, mlir::Location loc);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,309 @@
+// An array continued beyond its ends: every element of the result is written once, row by row.
+#include "codegen/cpu/launch.h"
+#include "codegen/emit/kernel_params.h"
+#include "codegen/emit/scalar_expr.h"
+#include "codegen/target/tuning.h"
+#include "ir/views.h"
+
+#include <llvm/ADT/STLExtras.h>
+
+#include <array>
+
+namespace kiln::codegen {
+namespace {
+
+using Value = mlir::Value;
+
+struct Axis {
+  std::int64_t extent = 1;  // of the result
+  std::int64_t low = 0;
+  std::int64_t inner = 1;   // of the operand
+  std::int64_t stride = 0;  // of the operand, in elements
+  bool is_extended() const { return inner != extent; }
+  std::int64_t high() const { return extent - low - inner; }
+};
+
+/// What a row of the result is, contiguous in memory.
+enum class RowKind {
+  copy,       // of a row of the operand
+  line,       // of single elements along an extended axis
+  registers,  // the same, where a register has all elements of a side, selected from one of the
+              // operand
+  blocks,     // an extended axis of blocks, each contiguous in the operand
+};
+
+/// The loops over the result: axes outside of rows, merged where they are not extended, and rows.
+struct Rows {
+  llvm::SmallVector<Axis> outer;
+  Axis along;              // the extended axis of a line or of blocks
+  std::int64_t block = 1;  // elements, of a copy the whole row
+  std::int64_t count = 1;  // of rows
+  RowKind kind = RowKind::copy;
+
+  Rows(ir::ExtendOp extend, int lanes) {
+    const auto shape = extend.getType().getShape(), inner = ir::ranked(extend.getX()).getShape();
+    std::size_t last = shape.size();
+    while (last > 0 && shape[last - 1] == inner[last - 1]) block *= shape[--last];
+    const auto axis = [&](std::size_t i) {
+      return Axis{shape[i], extend.getLow()[i], inner[i],
+                  mlir::ShapedType::getNumElements(inner.drop_front(i + 1))};
+    };
+    if (last > 0 && block < tuning::least_copied_elements) {
+      along = axis(--last);
+      kind = block > 1                            ? RowKind::blocks
+             : sides_fit_registers(extend, lanes) ? RowKind::registers
+                                                  : RowKind::line;
+    }
+    for (std::size_t i = 0; i < last; ++i) {
+      count *= shape[i];
+      const Axis next = axis(i);
+      if (outer.empty() || outer.back().is_extended() || next.is_extended())
+        outer.push_back(next);
+      else
+        outer.back() = {outer.back().extent * next.extent, 0, outer.back().inner * next.inner, next.stride};
+    }
+  }
+  std::int64_t elements() const { return along.extent * block; }
+
+ private:
+  /// Small results share the code of all sizes.
+  bool sides_fit_registers(ir::ExtendOp extend, int lanes) const {
+    return lanes > 1 && along.inner > 0 && std::max(along.low, along.high()) < lanes &&
+           (along.inner >= lanes || along.extent <= 2 * lanes) &&
+           extend.getType().getNumElements() >= tuning::least_narrow_elements;
+  }
+};
+
+/// Consecutive elements of the result along an axis: those of the operand from `from` on, `step` apart.
+struct Part {
+  std::int64_t to, count, from, step;
+};
+
+/// The parts of an axis: before the operand, the operand, and after it.
+std::array<Part, 3> parts_of(const Axis& axis, ir::ExtendKind how) {
+  const bool reflects = how == ir::ExtendKind::reflect;
+  const std::int64_t behind = axis.low + axis.inner, step = reflects ? -1 : 0;
+  return {{{0, axis.low, reflects ? axis.low : 0, step},
+           {axis.low, axis.inner, 0, 1},
+           {behind, axis.high(), axis.inner - (reflects ? 2 : 1), step}}};
+}
+
+constexpr ParamNames names{"block", "low", "inner", "extent"};
+constexpr ParamNames axis_names{"extent", "low", "inner", "stride"};
+using Params = KernelParams<names>;
+using AxisParams = KernelParams<axis_names>;
+
+class Emitter {
+ public:
+  Emitter(KernelBuilder& e, DType dtype, ir::ExtendKind how, int lanes)
+      : e(e), dtype_(dtype), reflects_(how == ir::ExtendKind::reflect), lanes_(lanes) {}
+
+  /// The index in an axis of `inner` elements of the one at `j`, which may be beyond its ends.
+  Value source(Value j, Value inner) {
+    const Value zero = e.index(0), last = e.sub(inner, e.index(1));
+    if (!reflects_) return e.min(e.max(j, zero), last);
+    const auto magnitude = [&](Value v) { return e.max(v, e.sub(zero, v)); };
+    return e.sub(last, magnitude(e.sub(last, magnitude(j))));
+  }
+
+  void copy(Value to, Value from, Value count) { copy(to, from, count, lanes_); }
+
+  /// A line whose first and last register are selected from the first and the last of the operand, or from
+  /// its only one. The lengths of the sides are built in, and that of the operand if it is shorter than a
+  /// register.
+  void registers(Value to, Value from, const Axis& along, ir::ExtendKind how, Value inner, Value extent) {
+    const auto mask = [&](std::int64_t count) {
+      return count < lanes_ ? e.mask_below(static_cast<int>(count), lanes_) : Value();
+    };
+    const bool is_one = along.inner < lanes_;
+    const Value lanes = e.index(lanes_), last = is_one ? e.index(0) : e.sub(inner, lanes);
+    // The line of an operand of one register has the sides of a longer one.
+    const std::int64_t held = std::min<std::int64_t>(along.inner, lanes_);
+    const Axis line{along.low + held + along.high(), along.low, held};
+    llvm::SmallVector<std::int32_t> sources(
+        static_cast<std::size_t>(std::max<std::int64_t>(line.extent, lanes_)));
+    for (const Part& part : parts_of(line, how))
+      for (std::int64_t i = 0; i < part.count; ++i)
+        sources[static_cast<std::size_t>(part.to + i)] = static_cast<std::int32_t>(part.from + i * part.step);
+    const auto elements_at = [&](Value source) {
+      return e.load(element(from, source), dtype_, lanes_, mask(held));
+    };
+    const auto side = [&](Value i, Value elements, llvm::ArrayRef<std::int32_t> sources) {
+      e.store(e.shuffle(elements, elements, sources), element(to, i), dtype_, lanes_, mask(line.extent));
+    };
+    const auto count = static_cast<std::size_t>(lanes_);
+    const Value first_elements = elements_at(e.index(0)),
+                last_elements = is_one ? first_elements : elements_at(last);
+    side(e.index(0), first_elements, llvm::ArrayRef(sources).take_front(count));
+    if (line.extent <= lanes_) return;
+    const Value end = e.sub(extent, lanes);
+    if (!is_one)
+      e.loop(lanes, end, lanes, [&](Value i) {
+        const Value source = e.min(e.sub(i, e.index(along.low)), last);
+        store(e.load(element(from, source), dtype_, lanes_), to, e.add(source, e.index(along.low)), lanes_);
+      });
+    side(end, last_elements, llvm::ArrayRef(sources).take_back(count));
+  }
+
+  /// The `count` elements on one side of a line: of a reflection those from `nearest` on in descending order
+  /// of addresses, of an edge the one at `nearest`, repeated.
+  void side_of_line(Value to, Value nearest, Value count) {
+    if (!reflects_) {
+      const Value edge = e.load_scalar(nearest, dtype_);
+      return chunks(count, [&](Value i, int lanes) { store(e.splat(edge, lanes), to, i, lanes); });
+    }
+    chunks(count, [&](Value i, int lanes) {
+      // Lane 0 of the result is the last lane in memory.
+      const Value from = element(nearest, e.sub(e.index(1 - lanes), i));
+      const Value elements = e.load(from, dtype_, lanes);
+      store(lanes == 1 ? elements : reversed(elements, lanes), to, i, lanes);
+    });
+  }
+
+ private:
+  /// Registers of `lanes` elements, the last of which overlaps the one before; fewer elements than that by
+  /// narrower ones. No store is masked: where masks are no registers of their own, some processors take a
+  /// dozen cycles for one.
+  void copy(Value to, Value from, Value count, int lanes) {
+    const Value width = e.index(lanes);
+    const auto move = [&](Value i) { store(e.load(element(from, i), dtype_, lanes), to, i, lanes); };
+    if (lanes == 1) return e.loop(e.index(0), count, width, move);
+    e.when(
+        e.less(count, width), [&] { copy(to, from, count, lanes / 2); },
+        [&] {
+          const Value last = e.sub(count, width);
+          e.loop(e.index(0), last, width, move);
+          move(last);
+        });
+  }
+
+  /// Whole registers of `count` elements, then the others one by one: mostly there are one to three.
+  void chunks(Value count, llvm::function_ref<void(Value i, int lanes)> chunk) {
+    const Value width = e.index(lanes_), whole = e.mul(e.div(count, width), width);
+    if (lanes_ > 1) e.loop(e.index(0), whole, width, [&](Value i) { chunk(i, lanes_); });
+    e.loop(lanes_ > 1 ? whole : e.index(0), count, e.index(1), [&](Value i) { chunk(i, 1); });
+  }
+
+  Value reversed(Value v, int lanes) {
+    llvm::SmallVector<std::int32_t> order;
+    for (std::int32_t lane = lanes; lane-- > 0;) order.push_back(lane);
+    return e.shuffle(v, v, order);
+  }
+  Value element(Value base, Value i) { return e.element(base, i, dtype_); }
+  void store(Value v, Value to, Value i, int lanes) { e.store(v, element(to, i), dtype_, lanes); }
+
+  KernelBuilder& e;
+  DType dtype_;
+  bool reflects_;
+  int lanes_;
+};
+
+}  // namespace
+
+Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
+  const DType dtype = dtype_of_value(extend.getResult());
+  const ir::ExtendKind how = extend.getKind();
+  const int lanes = target.lanes(size_of(dtype));
+  const Rows rows(extend, lanes);
+  const RowKind kind = rows.kind;
+  const auto is_extended = llvm::map_to_vector(rows.outer, [](const Axis& a) { return a.is_extended(); });
+
+  std::string key = fmt::format(
+      "extend {} {} lanes={} {} axes=", ir::stringifyExtendKind(how).str(), name_of(dtype), lanes,
+      kind == RowKind::copy   ? "copy"
+      : kind == RowKind::line ? "line"
+      : kind == RowKind::registers
+          ? fmt::format("{}+{}+{}", rows.along.low,
+                        rows.along.inner < lanes ? std::to_string(rows.along.inner) : "n", rows.along.high())
+          : "blocks");
+  for (const bool extended : is_extended) key += extended ? "+" : "-";
+  Launch launch{{name_of_location(extend.getLoc()), key, extend.getLoc(), {}}, {}};
+  Params::append(launch.params, {{"block", rows.block},
+                                 {"low", rows.along.low},
+                                 {"inner", rows.along.inner},
+                                 {"extent", rows.along.extent}});
+  for (const Axis& axis : rows.outer)
+    AxisParams::append(
+        launch.params,
+        {{"extent", axis.extent}, {"low", axis.low}, {"inner", axis.inner}, {"stride", axis.stride}});
+  launch.extent = extend.getType().getNumElements() == 0 ? 0 : rows.count;
+  launch.grain = grain_for(rows.count, rows.elements());
+
+  launch.request.emit = [=, along = rows.along](KernelBuilder& e, const KernelArgs& args) {
+    const Params params(e, args.params);
+    Emitter row(e, dtype, how, lanes);
+    const Value zero = e.index(0), one = e.index(1), block = params["block"], low = params["low"],
+                inner = params["inner"], extent = params["extent"], length = e.mul(extent, block),
+                inner_length = e.mul(inner, block), behind = e.add(low, inner);
+    const Value x = e.buffer(args.buffers, 0), y = e.buffer(args.buffers, 1);
+    const auto at = [&](Value base, Value i) { return e.element(base, i, dtype); };
+    const auto write = [&](Value to, Value from) {
+      if (kind == RowKind::copy) return row.copy(to, from, block);
+      if (kind == RowKind::registers) return row.registers(to, from, along, how, inner, extent);
+      row.copy(at(to, e.mul(low, block)), from, inner_length);
+      if (kind == RowKind::line) {
+        const bool reflects = how == ir::ExtendKind::reflect;
+        row.side_of_line(to, reflects ? at(from, low) : from, low);
+        row.side_of_line(at(to, behind), at(from, e.sub(inner, e.index(reflects ? 2 : 1))),
+                         e.sub(extent, behind));
+        return;
+      }
+      const auto side = [&](Value first, Value end) {
+        e.loop(first, end, one, [&](Value i) {
+          row.copy(at(to, e.mul(i, block)), at(from, e.mul(row.source(e.sub(i, low), inner), block)), block);
+        });
+      };
+      side(zero, low);
+      side(behind, extent);
+    };
+
+    const std::size_t rank = is_extended.size();
+    const auto axis = [&](std::size_t i) { return params.group<AxisParams>(i); };
+    llvm::SmallVector<Value> extents;
+    for (std::size_t i = 0; i < rank; ++i) extents.push_back(axis(i)["extent"]);
+    // The index of a row along each axis counts up as the digits of a number do: a division costs more than
+    // the elements of a short row.
+    e.loop(args.begin, args.end, one, e.coordinates(args.begin, extents),
+           [&](Value r, mlir::ValueRange index) {
+             Value from = zero;
+             llvm::SmallVector<Value> next(index);
+             Value step = one;
+             for (std::size_t i = rank; i-- > 0;) {
+               const Value source =
+                   is_extended[i] ? row.source(e.sub(index[i], axis(i)["low"]), axis(i)["inner"]) : index[i];
+               from = e.add(from, e.mul(source, axis(i)["stride"]));
+               const Value moved = e.add(index[i], step);
+               const Value goes_on = e.less(moved, extents[i]);
+               next[i] = e.select(goes_on, moved, zero);
+               step = e.select(goes_on, zero, step);
+             }
+             write(at(y, e.mul(r, length)), at(x, from));
+             return next;
+           });
+  };
+  return launch;
+}
+
+std::vector<StridedBox> parts_of(ir::ExtendOp extend) {
+  const ir::View x = ir::View::whole(extend.getX()), y = ir::View::whole(extend.getResult());
+  std::vector<StridedBox> boxes(1);
+  for (std::size_t i = 0; i < y.shape.size(); ++i) {
+    std::vector<StridedBox> longer;
+    for (const auto& [to, count, from, step] :
+         parts_of({y.shape[i], extend.getLow()[i], x.shape[i], x.strides[i]}, extend.getKind())) {
+      if (count == 0) continue;
+      for (StridedBox box : boxes) {
+        box.shape.push_back(count);
+        box.from_strides.push_back(step * x.strides[i]);
+        box.to_strides.push_back(y.strides[i]);
+        box.from_offset += from * x.strides[i];
+        box.to_offset += to * y.strides[i];
+        longer.push_back(std::move(box));
+      }
+    }
+    boxes = std::move(longer);
+  }
+  return boxes;
+}
+
+}  // namespace kiln::codegen

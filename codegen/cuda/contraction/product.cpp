@@ -1,0 +1,292 @@
+// Matrix products of f32: a block of threads has a tile of the result, each thread a part of it in registers.
+// Steps of 16 values of k go from global through shared memory. Each element of the result is the chain that
+// kiln.dot in ir/KilnOps.td defines: k in ascending order, chunks of 512 added in order. So no step may go
+// beyond the last k; rows and columns beyond the last one are read as the last one, and not stored.
+#include "codegen/cuda/contraction/product_tile.h"
+#include "codegen/cuda/launch.h"
+#include "codegen/emit/contraction.h"
+#include "codegen/emit/tile.h"
+
+#include <llvm/Support/MathExtras.h>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr ParamNames names{"k_extent",         "columns",    "rows",         "row_tiles",    "column_tiles",
+                           "lhs_offset",       "lhs_stride", "lhs_k_stride", "panel_stride", "rhs_k_stride",
+                           "rhs_column_stride"};
+using Params = KernelParams<names>;
+
+constexpr int threads_of_side = 16;  // a block has as many by as many threads
+constexpr int k_step = 16;
+constexpr int vector = 4;  // elements of a load from shared memory
+
+/// Everything that the code depends on.
+struct Product {
+  int lhs_operand, rhs_operand;
+  int side;            // of the part of a thread: of 4 by 4 or 8 by 8 elements
+  std::int64_t panel;  // 0: B is not packed
+  bool one_chunk;
+  bool lhs_along_k, rhs_along_k;  // neighbours in memory
+  std::size_t outer_count;
+
+  /// Whether registers are left for the operands of a further step, beside sums and totals.
+  bool loads_ahead() const { return one_chunk || side == 4; }
+  std::int64_t tile() const { return std::int64_t{threads_of_side} * side; }
+  TileExtents tile_extents() const { return {tile(), tile()}; }
+  /// Between values of k in shared memory: the threads of a warp write to different banks.
+  std::int64_t shared_stride() const { return tile() + vector; }
+  std::string key() const {
+    return fmt::format("product {} lhs={}{} rhs={}{} panel={}{} outer={}", side, lhs_operand,
+                       lhs_along_k ? "k" : "", rhs_operand, rhs_along_k ? "k" : "", panel,
+                       one_chunk ? "" : " chunks", outer_count);
+  }
+};
+
+class Emitter {
+ public:
+  using Value = mlir::Value;
+  using Values = llvm::SmallVector<Value>;
+
+  Emitter(KernelBuilder& e, const Product& product, Epilogue& epilogue, const KernelArgs& args)
+      : e(e),
+        product_(product),
+        epilogue_(epilogue),
+        args_(args),
+        params_(e, args.params),
+        team_(e, Team::most),
+        thread_(team_.thread()),
+        place_(e, args.begin, params_["row_tiles"], params_["column_tiles"], product.tile_extents(),
+               batch_axes(params_, product.outer_count)) {}
+
+  void run() {
+    divide_operands();
+    const std::int64_t elements = k_step * product_.shared_stride();
+    lhs_.shared = team_.shared(DType::f32, elements);
+    rhs_.shared = team_.shared(DType::f32, elements);
+    const Value zero = e.index(0), k_extent = params_["k_extent"];
+    if (product_.one_chunk) return store(chunk(zero, k_extent));
+    const Value length = e.index(Tile::chunk);
+    const Values none(count(), arithmetic_.initial_total(e));
+    store(e.loop(zero, k_extent, length, none, [&](Value from, mlir::ValueRange totals) {
+      Values next;
+      for (auto [total, sum] : llvm::zip(totals, chunk(from, e.min(e.add(from, length), k_extent))))
+        next.push_back(arithmetic_.plus(e, total, sum));
+      return next;
+    }));
+  }
+
+ private:
+  std::size_t count() const { return static_cast<std::size_t>(product_.side * product_.side); }
+
+  void divide_operands() {
+    const StagedOperand::Step step{k_step, 1, product_.shared_stride(), 1};
+    const auto base = [&](int operand, Value offset) {
+      return e.element(e.buffer(args_.buffers, operand), offset, DType::f32);
+    };
+    const Value one = e.index(1);
+    lhs_.base = base(product_.lhs_operand, e.add(params_["lhs_offset"], place_.lhs_offset));
+    lhs_.k_stride = product_.lhs_along_k ? one : params_["lhs_k_stride"];
+    lhs_.divide(e, team_, step,
+                {place_.first_row, params_["rows"], product_.tile(),
+                 [&](Value row) { return e.mul(row, params_["lhs_stride"]); }},
+                product_.lhs_along_k);
+    rhs_.base = base(product_.rhs_operand, place_.rhs_offset);
+    rhs_.k_stride = product_.panel > 0     ? e.index(product_.panel)
+                    : product_.rhs_along_k ? one
+                                           : params_["rhs_k_stride"];
+    const auto column_offset = [&](Value column) -> Value {
+      if (product_.panel == 0) return e.mul(column, params_["rhs_column_stride"]);
+      const Value panel = e.index(product_.panel);
+      return e.add(e.mul(e.div(column, panel), params_["panel_stride"]), e.rem(column, panel));
+    };
+    rhs_.divide(e, team_, step, {place_.first_column, params_["columns"], product_.tile(), column_offset},
+                product_.rhs_along_k);
+  }
+
+  /// The sums over k in [from, to), at most a chunk.
+  Values chunk(Value from, Value to) {
+    const Value step = e.index(k_step), one = e.index(1);
+    const Value whole = e.add(from, e.mul(e.div(e.sub(to, from), step), step));
+    const Values zeros(count(), e.number(DType::f32, 0, 1));
+    const mlir::ValueRange most =
+        product_.loads_ahead() ? steps_ahead(from, whole, zeros) : steps(from, whole, zeros);
+    return Values(e.loop(whole, to, step, most, [&](Value k, mlir::ValueRange sums) {
+      put(load(k, e.sub(to, one)));
+      return Values(e.loop(e.index(0), e.sub(to, k), one, sums, [&](Value i, mlir::ValueRange sums) {
+        Values next(sums);
+        multiply_add(i, next);
+        return next;
+      }));
+    }));
+  }
+
+  void multiply_add_step(Values& sums) {
+    for (int i = 0; i < k_step; ++i) multiply_add(e.index(i), sums);
+  }
+
+  /// Whole steps in [from, to).
+  mlir::ValueRange steps(Value from, Value to, const Values& sums) {
+    return e.loop(from, to, e.index(k_step), sums, [&](Value k, mlir::ValueRange sums) {
+      put(load(k, {}));
+      Values next(sums);
+      multiply_add_step(next);
+      return next;
+    });
+  }
+
+  /// The same, with the loads of the next step before the arithmetic of this one, which hides their latency.
+  mlir::ValueRange steps_ahead(Value from, Value to, const Values& sums) {
+    const Value step = e.index(k_step);
+    Values carried = sums;
+    llvm::append_range(carried, load_if(e.less(from, to), from));
+    const mlir::ValueRange end = e.loop(from, to, step, carried, [&](Value k, mlir::ValueRange carried) {
+      put(carried.drop_front(count()));
+      // After the last step this one is loaded again.
+      const Values loaded = load(e.min(e.add(k, step), e.sub(to, step)), {});
+      Values next(carried.take_front(count()));
+      multiply_add_step(next);
+      llvm::append_range(next, loaded);
+      return next;
+    });
+    return end.take_front(count());
+  }
+
+  /// What this thread moves to shared memory of a step from k on. `last`: the last k that there is, if the
+  /// step is not whole.
+  Values load(Value k, Value last) {
+    Values loaded;
+    for (const StagedOperand* side : {&lhs_, &rhs_})
+      for (auto [first, in_step] : llvm::zip(side->first, side->k)) {
+        Value at = e.add(k, in_step);
+        if (last) at = e.min(at, last);
+        loaded.push_back(e.load_scalar(
+            e.element(side->base, e.add(first, e.mul(at, side->k_stride)), DType::f32), DType::f32));
+      }
+    return loaded;
+  }
+  Values load_if(Value condition, Value k) {
+    const auto yield = [&](const std::function<Values()>& values) {
+      return
+          [&, values](mlir::OpBuilder&, mlir::Location) { mlir::scf::YieldOp::create(e.b, e.loc, values()); };
+    };
+    auto branch = mlir::scf::IfOp::create(
+        e.b, e.loc, condition, yield([&] { return load(k, {}); }),
+        yield([&] { return Values(lhs_.k.size() + rhs_.k.size(), e.number(DType::f32, 0, 1)); }));
+    return Values(branch.getResults());
+  }
+
+  void put(mlir::ValueRange loaded) { stage(e, team_, lhs_, rhs_, DType::f32, loaded); }
+
+  /// The row, or column, within the tile of element i of the part of the thread with this number along the
+  /// side: groups of four neighbours, which threads have in turn.
+  Value line(Value number, int i) {
+    return e.add(e.mul(number, e.index(vector)),
+                 e.index(std::int64_t{i / vector} * threads_of_side * vector + i % vector));
+  }
+  Value row_number() { return e.div(thread_, e.index(threads_of_side)); }
+  Value column_number() { return e.rem(thread_, e.index(threads_of_side)); }
+
+  void multiply_add(Value i, Values& sums) {
+    const Value row = e.mul(i, e.index(product_.shared_stride()));
+    const auto load = [&](const StagedOperand& side, Value number) {
+      Values values;
+      const mlir::Type type = mlir::VectorType::get({vector}, e.b.getF32Type());
+      for (int first = 0; first < product_.side; first += vector) {
+        const Value at = team_.shared_element(side.shared, e.add(row, line(number, first)), DType::f32);
+        const Value lanes = mlir::LLVM::LoadOp::create(e.b, e.loc, type, at, vector * sizeof(float));
+        for (int lane = 0; lane < vector; ++lane) values.push_back(e.extract(lanes, lane));
+      }
+      return values;
+    };
+    const Values a = load(lhs_, row_number()), b = load(rhs_, column_number());
+    Value* sum = sums.begin();
+    for (const Value x : a)
+      for (const Value y : b) {
+        *sum = arithmetic_.multiply_add(e, x, y, *sum);
+        ++sum;
+      }
+  }
+
+  void store(mlir::ValueRange sums) {
+    epilogue_.prepare(e, args_, Params::end<BatchAxis>(product_.outer_count), place_.batch_index);
+    const Value rows = params_["rows"], columns = params_["columns"];
+    for (int r = 0; r < product_.side; ++r) {
+      const Value row = e.add(place_.first_row, line(row_number(), r));
+      e.when(e.less(row, rows), [&] {
+        for (int c = 0; c < product_.side; ++c) {
+          const Value column = e.add(place_.first_column, line(column_number(), c));
+          e.when(e.less(column, columns), [&] {
+            epilogue_.store(e, {sums[static_cast<unsigned>(r * product_.side + c)]}, row, column, 1, {});
+          });
+        }
+      });
+    }
+  }
+
+  KernelBuilder& e;
+  const Product& product_;
+  Epilogue& epilogue_;
+  const KernelArgs& args_;
+  const Params params_;
+  const Tile arithmetic_{DType::f32, 1, 1, 1};
+  Team team_;
+  Value thread_;
+  TilePlace place_;
+  StagedOperand lhs_, rhs_;
+};
+
+/// The side of a thread's part.
+int side_for(std::int64_t rows, std::int64_t columns, std::int64_t matrices, const Epilogue& epilogue) {
+  return prefers_large_tile({rows, columns}, matrices, {64, 64}, {128, 128}, epilogue) ? 8 : 4;
+}
+
+}  // namespace
+
+Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& code) {
+  if (dtype_of_value(root.getResult()) != DType::f32) return launch_dot(fusion, root, code);
+  if (auto chains = launch_gpu_chains(fusion, root)) return *chains;
+  const Contraction p = contraction_of(root);
+  const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};
+  const Epilogue epilogue(fusion, root, ir::ranked(root.getResult()).getRank() - 1, extra_strides,
+                          /*fixed_in_rows=*/1);
+  const Dims& extents = epilogue.extents();
+  const std::int64_t rows = extents.back(),
+                     matrices = mlir::ShapedType::getNumElements(llvm::ArrayRef(extents).drop_back());
+  const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
+  const Product product{
+      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
+      .rhs_operand = static_cast<int>(p.rhs),
+      .side = side_for(rows, p.columns, matrices, epilogue),
+      .panel = p.unpacked ? 0 : p.panel,
+      .one_chunk = p.k_extent <= Tile::chunk,
+      .lhs_along_k = p.k_stride == 1,
+      .rhs_along_k = p.unpacked && unpacked.row_stride == 1,
+      .outer_count = extents.size() - 1};
+  const std::int64_t row_tiles = llvm::divideCeilSigned(rows, product.tile()),
+                     column_tiles = llvm::divideCeilSigned(p.columns, product.tile());
+  Launch launch{{name_of_location(fusion.getLoc()), product.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
+  launch.request.gpu = {fmt::format("a block per tile of {0} by {0}", product.tile()), Team::most,
+                        Team::most};
+  Params::append(launch.params, {{"k_extent", p.k_extent},
+                                 {"columns", p.columns},
+                                 {"rows", rows},
+                                 {"row_tiles", row_tiles},
+                                 {"column_tiles", column_tiles},
+                                 {"lhs_offset", p.lhs.offset},
+                                 {"lhs_stride", epilogue.extra_strides(0).back()},
+                                 {"lhs_k_stride", p.k_stride},
+                                 {"panel_stride", p.k_extent * p.panel},
+                                 {"rhs_k_stride", unpacked.row_stride},
+                                 {"rhs_column_stride", unpacked.column_stride}});
+  append_batch(launch.params, epilogue, product.outer_count);
+  epilogue.append_params(launch.params);
+  launch.extent = matrices * row_tiles * column_tiles;
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    Epilogue own = epilogue;
+    Emitter(e, product, own, args).run();
+  };
+  return launch;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,41 @@
+// Matrix products as contractions: rows are the batch and the rows of A.
+#include "codegen/emit/contraction.h"
+
+#include "ir/views.h"
+#include "runtime/fail.h"
+
+namespace kiln::codegen {
+
+Contraction contraction_of(ir::PackedDotOp root) {
+  const auto packed = ir::ranked(root.getRhs()).getShape();
+  auto pack = root.getRhs().getDefiningOp<ir::PackOp>();
+  const ir::View lhs = ir::view_of(root.getLhs()), rhs = ir::view_of(pack ? pack.getX() : root.getRhs());
+  if (!rhs.is_contiguous()) fail_internal("a packed operand is read through a window");
+  const std::size_t batch = lhs.shape.size() - 2;
+  const std::size_t row = batch + (root.getTransposeLhs() ? 1 : 0),
+                    k = batch + (root.getTransposeLhs() ? 0 : 1);
+
+  Contraction contraction;
+  contraction.lhs = lhs;
+  contraction.rhs = llvm::cast<mlir::BlockArgument>(rhs.base).getArgNumber();
+  contraction.lhs_strides.assign(lhs.strides.begin(),
+                                 lhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
+  contraction.lhs_strides.push_back(lhs.strides[row]);
+  if (pack) {
+    const bool transposed = pack.getKind() == ir::PackKind::transposed;
+    contraction.unpacked = {rhs.strides[batch + (transposed ? 1 : 0)],
+                            rhs.strides[batch + (transposed ? 0 : 1)]};
+  }
+  contraction.rhs_strides.assign(rhs.strides.begin(),
+                                 rhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
+  contraction.rhs_strides.push_back(0);
+  contraction.k_extent = packed[packed.size() - 2];
+  contraction.k_stride = lhs.strides[k];
+  contraction.columns = ir::ranked(root.getResult()).getShape().back();
+  contraction.panels = packed[packed.size() - 3];
+  contraction.panel = packed.back();
+  contraction.lhs_elements = ir::ranked(root.getLhs()).getNumElements();
+  return contraction;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,40 @@
+// A contraction as all targets see it, before it is divided into tiles.
+#pragma once
+#include "codegen/emit/loop_nest.h"
+#include "codegen/emit/scalar_expr.h"
+#include "ir/dialect.h"
+
+namespace kiln::codegen {
+
+/// A contraction (GEMM): a matrix product, or a convolution as an implicit one. The last axis of the result
+/// is its columns, which the lanes of registers run along; all other axes are rows. An element is the sum
+/// over k of A (by row and k, the LHS) times B (by k and column, the RHS). B is packed in panels of `panel`
+/// columns.
+struct Contraction {
+  ir::View lhs;      ///< for its base and offset only
+  unsigned rhs = 0;  ///< the fusion's argument
+  /// Of a B that is not packed yet: element (k, column) lies at k * row_stride + column * column_stride.
+  struct Unpacked {
+    std::int64_t row_stride, column_stride;
+  };
+  std::optional<Unpacked> unpacked;
+  Dims lhs_strides;  ///< of A along the result's axes but the columns, in elements
+  Dims rhs_strides;  ///< of B, packed or not; not 0 along the batch
+  /// The order of the rows' axes in tiles, if it is not that of the result.
+  Dims row_order;
+  /// Where the epilogue pools the result (ir/windows.h): A's offset of each point of a window; strides are
+  /// then along the axes of the pooled result.
+  std::vector<std::int64_t> window_points;
+  std::int64_t k_extent = 0;
+  std::int64_t k_stride = 0;            ///< of A along k, if there are no
+  std::vector<std::int64_t> k_offsets;  ///< A's offset for each k
+  /// Groups of columns, each with an A and a packed B of its own.
+  std::int64_t groups = 1, lhs_group = 0;
+  std::int64_t columns = 0, panels = 0, panel = 0;  ///< of a group
+  std::int64_t lhs_elements = 0;                    ///< distinct elements of A, over all rows
+};
+
+/// A matrix product as one, in a fusion.
+Contraction contraction_of(ir::PackedDotOp root);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,423 @@
+#include "codegen/emit/kernel_builder.h"
+
+#include "codegen/math/math.h"
+#include "codegen/target/tuning.h"
+
+#include <llvm/Support/MathExtras.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+#include <mlir/IR/Matchers.h>
+
+namespace kiln::codegen {
+
+namespace LLVM = mlir::LLVM;
+namespace arith = mlir::arith;
+namespace {
+
+std::int64_t lanes_in(mlir::Value vector) {
+  return llvm::cast<mlir::VectorType>(vector.getType()).getNumElements();
+}
+
+}  // namespace
+
+mlir::Type KernelBuilder::memory_type(DType d) {
+  switch (d) {
+    case DType::f32:
+      return b.getF32Type();
+    case DType::f64:
+      return b.getF64Type();
+    case DType::f16:
+    case DType::bf16:
+      return b.getI16Type();
+    case DType::i32:
+      return b.getI32Type();
+    case DType::i64:
+      return b.getI64Type();
+    default:
+      return b.getI8Type();
+  }
+}
+
+mlir::Type KernelBuilder::register_type(DType d) {
+  switch (d) {
+    case DType::f16:
+    case DType::bf16:
+      return b.getF32Type();
+    case DType::boolean:
+      return b.getI1Type();
+    default:
+      return memory_type(d);
+  }
+}
+
+mlir::Value KernelBuilder::splat(Value scalar, int lanes) {
+  if (lanes == 1) return scalar;
+  mlir::Attribute constant;  // the splat of a constant is a constant, for matchPattern()
+  if (mlir::matchPattern(scalar, mlir::m_Constant(&constant))) {
+    const auto type = llvm::cast<mlir::ShapedType>(lanes_of(scalar.getType(), lanes));
+    return arith::ConstantOp::create(b, loc, mlir::DenseElementsAttr::get(type, constant));
+  }
+  return mlir::vector::BroadcastOp::create(b, loc, lanes_of(scalar.getType(), lanes), scalar);
+}
+
+llvm::SmallVector<mlir::Value> KernelBuilder::coordinates(Value number, mlir::ValueRange extents) {
+  llvm::SmallVector<Value> index(extents.size());
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    index[i] = i == 0 ? number : rem(number, extents[i]);
+    if (i > 0) number = div(number, extents[i]);
+  }
+  return index;
+}
+
+mlir::Value KernelBuilder::lane_numbers(int lanes) {
+  if (lanes == 1) return index(0);
+  llvm::SmallVector<std::int64_t> numbers;
+  for (int i = 0; i < lanes; ++i) numbers.push_back(i);
+  return arith::ConstantOp::create(
+      b, loc, mlir::DenseElementsAttr::get(mlir::VectorType::get({lanes}, i64()), llvm::ArrayRef(numbers)));
+}
+
+mlir::Value KernelBuilder::extract(Value vector, std::int64_t lane) {
+  if (!llvm::isa<mlir::VectorType>(vector.getType())) return vector;
+  return LLVM::ExtractElementOp::create(b, loc, vector, index(lane));
+}
+
+mlir::Value KernelBuilder::sub_vector(Value vector, int first, int count) {
+  if (count == 1) return extract(vector, first);
+  llvm::SmallVector<std::int32_t> lanes;
+  for (int i = 0; i < count; ++i) lanes.push_back(first + i);
+  return shuffle(vector, vector, lanes);
+}
+
+mlir::Value KernelBuilder::shuffle(Value a, Value b_, llvm::ArrayRef<std::int32_t> lanes) {
+  return LLVM::ShuffleVectorOp::create(b, loc, a, b_, lanes);
+}
+
+mlir::Value KernelBuilder::join(llvm::ArrayRef<Value> parts) {
+  if (parts.size() == 1) return parts.front();
+  // Both operands of a shuffle have the same size, so each part is first widened to that of the result.
+  const std::int64_t side = lanes_in(parts.front()), all = side * static_cast<std::int64_t>(parts.size());
+  Value joined;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    const std::int64_t first = side * static_cast<std::int64_t>(i);
+    llvm::SmallVector<std::int32_t> wide, joined_lanes;
+    for (std::int64_t lane = 0; lane < all; ++lane) {
+      wide.push_back(static_cast<std::int32_t>(lane < side ? lane : 0));
+      joined_lanes.push_back(
+          static_cast<std::int32_t>(lane < first ? lane : all + std::min(lane - first, side - 1)));
+    }
+    const Value widened = shuffle(part, part, wide);
+    joined = joined ? shuffle(joined, widened, joined_lanes) : widened;
+  }
+  return joined;
+}
+
+mlir::Value KernelBuilder::select_lanes(Value vector, int count, llvm::function_ref<int(int lane)> lane_of) {
+  llvm::SmallVector<std::int32_t> lanes;
+  for (int lane = 0; lane < count; ++lane) lanes.push_back(lane_of(lane));
+  return shuffle(vector, vector, lanes);
+}
+
+mlir::Value KernelBuilder::mask_below(Value count, int lanes) {
+  if (lanes == 1) return less(index(0), count);
+  // Comparisons of 32 bits take as many registers as f32.
+  llvm::SmallVector<std::int32_t> numbers;
+  for (int i = 0; i < lanes; ++i) numbers.push_back(i);
+  const auto type = mlir::VectorType::get({lanes}, b.getI32Type());
+  const Value number = arith::ConstantOp::create(
+      b, loc, mlir::DenseElementsAttr::get(type, llvm::ArrayRef<std::int32_t>(numbers)));
+  const Value end = arith::TruncIOp::create(b, loc, b.getI32Type(), min(count, index(lanes)));
+  return less(number, splat(end, lanes));
+}
+
+llvm::SmallVector<mlir::Value> KernelBuilder::masks_below(Value count, int lanes, int parts) {
+  llvm::SmallVector<Value> masks;
+  if (target.isa == Isa::avx512) {
+    // One word of bits for all registers, where comparisons are several instructions for each.
+    const Value bits = sub(arith::ShLIOp::create(b, loc, index(1), count), index(1));
+    const Value all = LLVM::BitcastOp::create(b, loc, lanes_of(b.getI1Type(), 64), bits);
+    for (int i = 0; i < parts; ++i) masks.push_back(sub_vector(all, i * lanes, lanes));
+    return masks;
+  }
+  for (int i = 0; i < parts; ++i)
+    masks.push_back(mask_below(sub(count, index(static_cast<std::int64_t>(i) * lanes)), lanes));
+  return masks;
+}
+
+mlir::Value KernelBuilder::mask_below(int count, int lanes) {
+  llvm::SmallVector<bool> set(static_cast<std::size_t>(lanes), false);
+  std::fill_n(set.begin(), count, true);
+  return mask_of(set);
+}
+
+mlir::Value KernelBuilder::mask_of(llvm::ArrayRef<bool> lanes) {
+  const auto type = mlir::VectorType::get({static_cast<std::int64_t>(lanes.size())}, b.getI1Type());
+  return arith::ConstantOp::create(b, loc, mlir::DenseElementsAttr::get(type, lanes));
+}
+
+mlir::Value KernelBuilder::number(DType d, double v, int lanes) {
+  mlir::Type t = register_type(d);
+  mlir::TypedAttr attr;
+  if (llvm::isa<mlir::FloatType>(t)) {
+    attr = b.getFloatAttr(t, v);
+  } else {
+    unsigned width = t.getIntOrFloatBitWidth();
+    attr = mlir::IntegerAttr::get(
+        t, llvm::APInt(64, static_cast<std::uint64_t>(static_cast<std::int64_t>(v))).trunc(width));
+  }
+  return splat(arith::ConstantOp::create(b, loc, attr), lanes);
+}
+
+mlir::Value KernelBuilder::element(Value base, Value index, DType d) {
+  return LLVM::GEPOp::create(b, loc, ptr(), memory_type(d), base, mlir::ValueRange{index});
+}
+
+mlir::Value KernelBuilder::byte_offset(Value base, Value bytes) {
+  return LLVM::GEPOp::create(b, loc, ptr(), b.getI8Type(), base, mlir::ValueRange{bytes});
+}
+
+mlir::Value KernelBuilder::stack(DType d, std::int64_t elements) {
+  const mlir::OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(entry);
+  return LLVM::AllocaOp::create(b, loc, ptr(), memory_type(d), index(elements), tuning::cache_line_bytes);
+}
+
+mlir::Value KernelBuilder::load_argument(mlir::Type type, Value array, std::int64_t i,
+                                         const llvm::Twine& name) {
+  const mlir::Location named = mlir::NameLoc::get(b.getStringAttr(name), loc);
+  return LLVM::LoadOp::create(b, named, type, element(array, index(i), DType::i64), 8, /*isVolatile=*/false,
+                              /*isNonTemporal=*/false, /*isInvariant=*/true);
+}
+
+mlir::Value KernelBuilder::param(Value params, std::int64_t i, const llvm::Twine& name) {
+  return load_argument(i64(), params, i, name);
+}
+
+mlir::Value KernelBuilder::buffer(Value buffers, std::int64_t i) {
+  return load_argument(ptr(), buffers, i, "operand" + llvm::Twine(i));
+}
+
+mlir::Value KernelBuilder::to_register(Value memory, DType d, int lanes) {
+  if (d == DType::boolean) {
+    mlir::Value zero = splat(arith::ConstantOp::create(b, loc, b.getI8IntegerAttr(0)), lanes);
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, memory, zero);
+  }
+  if (d == DType::f16 || d == DType::bf16) return load_convert(b, loc, d, memory, target.isa);
+  return memory;
+}
+
+mlir::Value KernelBuilder::to_memory(Value reg, DType d, int lanes) {
+  if (d == DType::boolean) return arith::ExtUIOp::create(b, loc, lanes_of(b.getI8Type(), lanes), reg);
+  if (d == DType::f16 || d == DType::bf16) return store_convert(b, loc, d, reg, target.isa);
+  return reg;
+}
+
+mlir::Value KernelBuilder::load_scalar(Value address, DType d) {
+  return to_register(LLVM::LoadOp::create(b, loc, memory_type(d), address, alignment(d)), d, 1);
+}
+
+void KernelBuilder::store_scalar(Value value, Value address, DType d) {
+  LLVM::StoreOp::create(b, loc, to_memory(value, d, 1), address, alignment(d));
+}
+
+mlir::Value KernelBuilder::load(Value address, DType d, int lanes, Value mask) {
+  if (lanes == 1) return load_scalar(address, d);
+  mlir::Type t = lanes_of(memory_type(d), lanes);
+  if (!mask) return to_register(LLVM::LoadOp::create(b, loc, t, address, alignment(d)), d, lanes);
+  mlir::Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(t));
+  return to_register(LLVM::MaskedLoadOp::create(b, loc, t, address, mask, zero,
+                                                b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))),
+                     d, lanes);
+}
+
+mlir::Value KernelBuilder::load_every(Value address, std::int64_t step, DType d, int lanes, Value mask) {
+  const std::int64_t end = (lanes - 1) * step + 1;
+  Value picked;
+  for (std::int64_t i = 0; i < step; ++i) {
+    const std::int64_t first = std::min(i * lanes, end - lanes);
+    Value of_part;
+    if (mask) {  // the elements up to the last set lane
+      llvm::SmallVector<std::int32_t> from;
+      for (std::int64_t at = first; at < first + lanes; ++at)
+        from.push_back(static_cast<std::int32_t>(llvm::divideCeilSigned(at, step)));
+      of_part = shuffle(mask, mask, from);
+    }
+    const Value part = load(element(address, index(first), d), d, lanes, of_part);
+    llvm::SmallVector<std::int32_t> from;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const std::int64_t at = lane * step;
+      from.push_back(static_cast<std::int32_t>(at < i * lanes ? lane : lanes + at - first));
+      if (at >= (i + 1) * lanes) from.back() = 0;  // in a later part
+    }
+    picked = shuffle(picked ? picked : part, part, from);
+  }
+  return picked;
+}
+
+void KernelBuilder::mix_pairs(llvm::MutableArrayRef<Value> registers, int bit, int apart,
+                              llvm::function_ref<int(int lane)> lane_of) {
+  const std::int64_t lanes = lanes_in(registers.front());
+  llvm::SmallVector<std::int32_t> upper, lower;
+  for (int lane = 0; lane < lanes; ++lane) {
+    upper.push_back(lane_of(lane));
+    lower.push_back(lane_of(lane) + apart);
+  }
+  for (std::size_t i = 0; i < registers.size(); ++i) {
+    if (i & static_cast<std::size_t>(bit)) continue;
+    Value &first = registers[i], &second = registers[i + static_cast<std::size_t>(bit)];
+    const Value a = first, b_ = second;
+    first = shuffle(a, b_, upper);
+    second = shuffle(a, b_, lower);
+  }
+}
+
+void KernelBuilder::exchange_bits_below(int end, llvm::MutableArrayRef<Value> registers) {
+  if (end == 1) return;  // maybe of one lane
+  const auto lanes = static_cast<int>(lanes_in(registers.front()));
+  for (int bit = 1; bit < end; bit *= 2)
+    mix_pairs(registers, bit, bit, [&](int lane) { return lane & bit ? lanes + lane - bit : lane; });
+}
+
+llvm::SmallVector<mlir::Value> KernelBuilder::load_transposed(llvm::ArrayRef<Value> addresses, DType d,
+                                                              Value mask) {
+  const auto lanes = static_cast<int>(addresses.size());
+  auto registers = llvm::map_to_vector(addresses, [&](Value address) {
+    return address ? load(address, d, lanes, mask) : number(d, 0, lanes);
+  });
+  exchange_bits_below(lanes, registers);
+  return registers;
+}
+
+llvm::SmallVector<mlir::Value> KernelBuilder::load_half_transposed(llvm::ArrayRef<Value> addresses, DType d,
+                                                                   Value mask) {
+  // Bits of the numbers of addresses, elements, registers and lanes. Joining loads of two addresses makes a
+  // bit of the addresses the highest one of the lanes. If it is the highest one of the addresses, the others
+  // are exchanged. Of registers of four blocks of 16 bytes it is the second one instead: then the highest bit
+  // is left, in the numbers of the registers, and selecting every second block moves it into those of the
+  // lanes.
+  const auto lanes = static_cast<int>(addresses.size()), half = lanes / 2,
+             block = std::max(16 / static_cast<int>(size_of(d)), 1);
+  const bool of_four = lanes == 4 * block;
+  const int pair = of_four ? block : half;
+  llvm::SmallVector<Value> registers;
+  for (int first = 0; first < lanes; ++first) {
+    if (first & pair) continue;
+    const auto load_at = [&](int i) { return load(addresses[static_cast<std::size_t>(i)], d, half, mask); };
+    const Value low = load_at(first);
+    registers.push_back(join({low, load_at(first + pair)}));
+  }
+  exchange_bits_below(of_four ? block : half, registers);
+  if (of_four)
+    mix_pairs(registers, block, block, [&](int lane) { return lane / block * 2 * block + lane % block; });
+  return registers;
+}
+
+void KernelBuilder::store(Value value, Value address, DType d, int lanes, Value mask) {
+  if (lanes == 1) return store_scalar(value, address, d);
+  Value memory = to_memory(value, d, lanes);
+  mlir::DenseElementsAttr lanes_set;
+  constexpr std::size_t least_register = 16;
+  const bool in_pieces =
+      target.isa == Isa::avx2 || static_cast<std::size_t>(lanes) * size_of(d) < least_register;
+  if (mask && in_pieces && mlir::matchPattern(mask, mlir::m_Constant(&lanes_set))) {
+    // AVX2's masked stores take a dozen cycles on some processors, and do not exist for narrow types and for
+    // vectors smaller than a register.
+    const auto count = static_cast<int>(llvm::count(lanes_set.getValues<bool>(), true));
+    for (int first = 0, size; first < count; first += size) {
+      size = static_cast<int>(llvm::bit_floor(static_cast<unsigned>(count - first)));
+      LLVM::StoreOp::create(b, loc, sub_vector(memory, first, size),
+                            byte_offset(address, index(first * static_cast<std::int64_t>(size_of(d)))),
+                            alignment(d));
+    }
+  } else if (mask)
+    LLVM::MaskedStoreOp::create(b, loc, memory, address, mask,
+                                b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
+  else
+    LLVM::StoreOp::create(b, loc, memory, address, alignment(d));
+}
+
+mlir::Value KernelBuilder::number_of_element(Value address, DType d) {
+  const Value bits = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), address);
+  return div(bits, index(static_cast<std::int64_t>(size_of(d))));
+}
+
+mlir::Value KernelBuilder::is_line_aligned(Value address) {
+  return less(rem(number_of_element(address, DType::u8), index(tuning::cache_line_bytes)), index(1));
+}
+
+void KernelBuilder::store_nontemporal(Value value, Value address, DType d, int lanes) {
+  const auto bytes = static_cast<unsigned>(lanes * static_cast<int>(size_of(d)));
+  LLVM::StoreOp::create(b, loc, to_memory(value, d, lanes), address,
+                        std::min(bytes, static_cast<unsigned>(tuning::cache_line_bytes)),
+                        /*isVolatile=*/false,
+                        /*isNonTemporal=*/true);
+}
+
+void KernelBuilder::fence_nontemporal_stores() {
+  LLVM::CallIntrinsicOp::create(b, loc, b.getStringAttr("llvm.x86.sse.sfence"), mlir::ValueRange{});
+}
+
+mlir::Value KernelBuilder::gather(Value base, Value indices, DType d, int lanes, Value mask) {
+  if (lanes == 1) return load_scalar(element(base, indices, d), d);
+  mlir::Type t = lanes_of(memory_type(d), lanes), pointers = mlir::VectorType::get({lanes}, ptr());
+  Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
+  if (!mask) mask = splat(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)), lanes);
+  mlir::Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(t));
+  return to_register(
+      LLVM::masked_gather::create(b, loc, t, addresses, mask, mlir::ValueRange{zero},
+                                  b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d)))),
+      d, lanes);
+}
+
+void KernelBuilder::scatter(Value value, Value base, Value indices, DType d, int lanes, Value mask) {
+  if (lanes == 1) return store_scalar(value, element(base, indices, d), d);
+  mlir::Type pointers = mlir::VectorType::get({lanes}, ptr());
+  Value addresses = LLVM::GEPOp::create(b, loc, pointers, memory_type(d), base, mlir::ValueRange{indices});
+  if (!mask) mask = splat(arith::ConstantOp::create(b, loc, b.getBoolAttr(true)), lanes);
+  LLVM::masked_scatter::create(b, loc, to_memory(value, d, lanes), addresses, mask,
+                               b.getI32IntegerAttr(static_cast<std::int32_t>(alignment(d))));
+}
+
+mlir::Value KernelBuilder::lane_offsets(Value stride, int lanes) {
+  return mul(lane_numbers(lanes), splat(stride, lanes));
+}
+
+void KernelBuilder::loop(Value from, Value to, Value step, const LoopBody& body) {
+  mlir::scf::ForOp::create(b, loc, from, to, step, mlir::ValueRange{},
+                           [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange) {
+                             body(i);
+                             mlir::scf::YieldOp::create(b, loc);
+                           });
+}
+
+mlir::ValueRange KernelBuilder::loop(Value from, Value to, Value step, mlir::ValueRange initial,
+                                     const CarriedBody& body) {
+  auto loop =
+      mlir::scf::ForOp::create(b, loc, from, to, step, initial,
+                               [&](mlir::OpBuilder&, mlir::Location, Value i, mlir::ValueRange carried) {
+                                 mlir::scf::YieldOp::create(b, loc, body(i, carried));
+                               });
+  return loop.getResults();
+}
+
+void KernelBuilder::each_register(Value count, int lanes,
+                                  llvm::function_ref<void(Value first, Value mask)> body) {
+  const Value width = index(lanes), whole = whole_steps(index(0), count, width);
+  loop(index(0), whole, width, [&](Value first) { body(first, {}); });
+  if (lanes > 1) when(less(whole, count), [&] { body(whole, mask_below(sub(count, whole), lanes)); });
+}
+
+void KernelBuilder::when(Value condition, const std::function<void()>& then,
+                         const std::function<void()>& otherwise) {
+  const auto block = [&](const std::function<void()>& body) {
+    return [&](mlir::OpBuilder&, mlir::Location) {
+      body();
+      mlir::scf::YieldOp::create(b, loc);
+    };
+  };
+  if (otherwise)
+    mlir::scf::IfOp::create(b, loc, condition, block(then), block(otherwise));
+  else
+    mlir::scf::IfOp::create(b, loc, condition, block(then));
+}
+
+}  // namespace kiln::codegen

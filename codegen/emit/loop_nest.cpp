@@ -1,0 +1,514 @@
+#include "codegen/emit/loop_nest.h"
+
+#include "codegen/target/tuning.h"
+#include "runtime/fail.h"
+
+#include <llvm/Support/MathExtras.h>
+
+#include <bit>
+#include <fmt/format.h>
+#include <limits>
+#include <numeric>
+
+namespace kiln::codegen {
+
+int stride_class(std::int64_t stride) { return stride == 0 ? 0 : stride == 1 ? 1 : 2; }
+
+bool is_small_step(std::int64_t stride) { return stride >= 2 && stride <= 4; }
+
+bool is_shared_by_rows(const StridedAccess& access) {
+  const std::size_t rank = access.strides.size();
+  return rank > 1 && access.strides[rank - 2] == 0;
+}
+
+bool reads_transposed(const StridedAccess& access) {
+  const std::size_t rank = access.strides.size();
+  return rank > 1 && access.operand >= 0 && access.read && access.dtype != DType::boolean &&
+         stride_class(access.strides.back()) == 2 && access.strides[rank - 2] == 1;
+}
+
+void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
+                  std::int64_t multiple) {
+  constexpr int least_registers = 2;
+  const std::size_t rank = extents.size();
+  if (rank < 2 || extents.back() < 2 || lanes == 1 ||
+      extents.back() >= std::max(registers, least_registers) * lanes)
+    return;
+  const std::int64_t times = extents.back();
+  if (multiple % times != 0) return;
+  if (times < lanes && lanes % times != 0 && extents[rank - 2] * times < std::lcm(times, lanes)) return;
+  const auto repeats = [&](const StridedAccess& s) {
+    return s.operand >= 0 && s.read && s.strides[rank - 2] == 1 && s.strides[rank - 1] == 0;
+  };
+  const auto cycles = [&](const StridedAccess& s) {
+    return s.operand >= 0 && s.read && s.strides[rank - 2] == 0 && s.strides[rank - 1] == 1;
+  };
+  // Squares of more arrays are transposed in registers.
+  const auto alternates = [&](const StridedAccess& s) { return times == 2 && reads_transposed(s); };
+  const auto goes_on = [&](const StridedAccess& s) {
+    return s.strides[rank - 2] == s.strides[rank - 1] * times;
+  };
+  if (!llvm::all_of(accesses, [&](const StridedAccess& s) {
+        return repeats(s) || cycles(s) || alternates(s) || goes_on(s);
+      }))
+    return;
+  // A register of elements in turn is two masked loads then, which only functions outweigh.
+  if (registers == 1 && times > lanes && times % lanes != 0 && llvm::any_of(accesses, cycles)) return;
+  extents.pop_back();
+  extents.back() *= times;
+  for (StridedAccess& s : accesses) {
+    if (alternates(s)) {
+      s.arrays = static_cast<int>(times);
+      s.strides.erase(s.strides.end() - 2);
+      continue;
+    }
+    if (repeats(s))
+      s.repeats = static_cast<int>(times);
+    else if (cycles(s))
+      s.cycle = static_cast<int>(times);
+    else
+      s.strides[rank - 2] = s.strides[rank - 1];
+    s.strides.pop_back();
+  }
+}
+
+namespace {
+
+std::int64_t product_of(llvm::ArrayRef<std::int64_t> extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace
+
+int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
+                                bool keep_outermost) {
+  const std::size_t rank = extents.size();
+  if (lanes == 1 || rank < 2) return 0;
+  constexpr int least_side = 4;
+  const bool is_small = product_of(extents) < tuning::least_narrow_elements;
+  if (extents.back() < lanes) {
+    if (is_small) return 0;
+    const auto columns = static_cast<unsigned>(extents.back());
+    lanes = std::min(lanes, std::max(static_cast<int>(std::bit_ceil(columns)), least_side));
+  }
+  for (const StridedAccess& s : accesses)
+    for (std::size_t axis = keep_outermost && rank > 2 ? 1 : 0; axis + 1 < rank; ++axis) {
+      const auto inward = [&](Dims dims) {
+        std::rotate(dims.begin() + static_cast<std::ptrdiff_t>(axis),
+                    dims.begin() + static_cast<std::ptrdiff_t>(axis) + 1, dims.end() - 1);
+        return dims;
+      };
+      StridedAccess moved = s;
+      moved.strides = inward(s.strides);
+      const int side = static_cast<int>(
+          std::bit_floor(static_cast<std::uint64_t>(std::min<std::int64_t>(extents[axis], lanes))));
+      if (side < (is_small ? lanes : std::min(lanes, least_side)) || !reads_transposed(moved)) continue;
+      extents = inward(extents);
+      for (StridedAccess& other : accesses) other.strides = inward(other.strides);
+      return side;
+    }
+  return 0;
+}
+
+LoopNest::LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers, int rows)
+    : extents_(std::move(extents)),
+      accesses_(std::move(accesses)),
+      lanes_(lanes),
+      registers_(lanes == 1 ? 1 : registers),
+      rows_(rows) {
+  if (!extents_.empty()) return;
+  extents_.push_back(1);
+  for (StridedAccess& s : accesses_) s.strides.push_back(0);
+}
+
+void LoopNest::allow_overlaps() {
+  const auto go_together = [&](const StridedAccess& read, const StridedAccess& result) {
+    for (std::size_t axis = 0; axis < rank(); ++axis)
+      if (extents_[axis] > 1 && read.strides[axis] != result.strides[axis]) return false;
+    return true;
+  };
+  // Plans let a result overwrite an operand only where both go through memory together.
+  const auto may_be_overwritten = [&](const StridedAccess& read) {
+    return read.operand >= 0 && read.read && llvm::any_of(accesses_, [&](const StridedAccess& result) {
+             return !result.read && go_together(read, result);
+           });
+  };
+  overlaps_ = lanes_ > 1 && rank() > 1 && llvm::none_of(accesses_, may_be_overwritten) && group() == 1;
+}
+
+int LoopNest::group() const {
+  int group = 1;
+  for (const StridedAccess& s : accesses_) group = std::max(group, s.group());
+  return group;
+}
+
+int LoopNest::period() const { return group() < lanes_ ? std::lcm(group(), lanes_) / lanes_ : 1; }
+
+void LoopNest::append_params(std::vector<std::int64_t>& params) const {
+  params.insert(params.end(), extents_.begin(), extents_.end());
+  for (const StridedAccess& s : accesses_) {
+    params.push_back(s.offset);
+    params.insert(params.end(), s.strides.begin(), s.strides.end());
+  }
+}
+
+void LoopNest::join_outermost(std::size_t count) {
+  if (count >= rank()) fail_internal("all axes of a loop nest are outermost");
+  outermost_ = count;
+}
+
+std::int64_t LoopNest::outer_extent() const {
+  return product_of(llvm::ArrayRef(extents_).take_front(outermost_));
+}
+
+std::int64_t LoopNest::elements() const { return product_of(extents_); }
+
+bool LoopNest::has_narrow_rows() const {
+  const std::int64_t columns = extents_.back();
+  return rank() > 1 && (columns < lanes_ || (columns == lanes_ && uses_square_blocks())) &&
+         elements() >= tuning::least_narrow_elements;
+}
+
+bool LoopNest::uses_square_blocks() const {
+  return lanes_ > 1 && (rows_ % lanes_ == 0 || has_few_rows()) && llvm::any_of(accesses_, reads_transposed);
+}
+
+bool LoopNest::has_few_rows() const {
+  return rows_ > lanes_ / 2 && rows_ < lanes_ && rank() > outermost_ + 1 && extents_[rank() - 2] == rows_;
+}
+
+int LoopNest::rows_stored_whole() const {
+  if (!overlaps() || !has_narrow_rows() || !uses_square_blocks()) return 0;
+  const std::int64_t columns = extents_.back();
+  const auto goes_on = [&](const StridedAccess& s) {
+    return s.read || (s.strides.back() == 1 && s.strides[rank() - 2] == columns);
+  };
+  // Those that end within the square's elements.
+  return llvm::all_of(accesses_, goes_on)
+             ? lanes_ - static_cast<int>(llvm::divideCeilSigned(lanes_, columns)) + 1
+             : 0;
+}
+
+std::string LoopNest::key() const {
+  std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
+  if (outermost_ > 1) key += fmt::format(" joined={}", outermost_);
+  if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
+  if (rows_ > 1) key += fmt::format(" rows={}", rows_);
+  if (overlaps()) key += " overlap";
+  if (rows_stored_whole() > 0) key += " whole";
+  for (const StridedAccess& s : accesses_)
+    key += fmt::format(" {}:{}:{}{}{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
+                       s.repeats > 1  ? fmt::format("x{}", s.repeats)
+                       : s.cycle > 1  ? fmt::format("of{}", s.cycle)
+                       : s.arrays > 1 ? fmt::format("from{}", s.arrays)
+                                      : "",
+                       is_small_step(s.strides.back()) ? fmt::format("/{}", s.strides.back()) : "",
+                       rows_ > 1 && is_shared_by_rows(s)             ? "shared"
+                       : uses_square_blocks() && reads_transposed(s) ? "across"
+                                                                     : "");
+  return key;
+}
+
+void LoopNest::emit(KernelBuilder& e, const KernelArgs& args, const PointBody& body) const {
+  emit_rows(e, args, [&](const Row& row) { row.each(row.from, row.to, body); });
+}
+
+void LoopNest::emit_blocks(KernelBuilder& e, const KernelArgs& args, const RowsBody& body) const {
+  emit_outer_loops(e, args, rows_, [&](const Rows& rows, mlir::Value from, mlir::Value to) {
+    emit_inner_loop(e, rows, from, to, body);
+  });
+}
+
+void LoopNest::emit_rows(KernelBuilder& e, const KernelArgs& args,
+                         const std::function<void(const Row&)>& body) const {
+  emit_outer_loops(e, args, 1, [&](const Rows& rows, mlir::Value from, mlir::Value to) {
+    body(row_of(e, rows.front(), from, to));
+  });
+}
+
+void LoopNest::emit_row_blocks(KernelBuilder& e, const KernelArgs& args,
+                               const std::function<void(llvm::ArrayRef<Row>)>& body) const {
+  emit_outer_loops(e, args, rows_, [&](const Rows& rows, mlir::Value from, mlir::Value to) {
+    body(llvm::map_to_vector(rows, [&](const LoopPoint& row) { return row_of(e, row, from, to); }));
+  });
+}
+
+LoopNest::Row LoopNest::row_of(KernelBuilder& e, const LoopPoint& begin, mlir::Value from,
+                               mlir::Value to) const {
+  const auto each = [&e, this, begin](mlir::Value from, mlir::Value to, const PointBody& body) {
+    emit_inner_loop(e, {begin}, from, to, [&](llvm::MutableArrayRef<LoopPoint> at) { body(at.front()); });
+  };
+  const auto at = [&e, this, begin](mlir::Value position) {
+    LoopPoint point = begin;
+    point.j_ = position;
+    point.load_invariants(1);
+    return point;
+  };
+  return {from, to, each, at};
+}
+
+void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
+                               const RowsBody& body) const {
+  if (period() > 1) return emit_periods(e, rows, from, to, body);
+  const auto take = [&](int lanes) {
+    for (LoopPoint& at : rows) at.load_invariants(lanes);
+  };
+  const auto body_at = [&](mlir::Value j, mlir::Value mask, mlir::Value left = {}) {
+    for (LoopPoint& at : rows) {
+      at.j_ = j;
+      at.mask_ = mask;
+      at.left_ = left;
+    }
+    body(rows);
+  };
+  const auto square_blocks_at = [&](mlir::Value j, mlir::Value mask) {
+    const auto side = std::min(static_cast<std::size_t>(lanes_), rows.size());
+    for (llvm::MutableArrayRef<LoopPoint> left = rows; !left.empty(); left = left.drop_front(side)) {
+      const auto square = left.take_front(side);
+      for (auto [row, at] : llvm::enumerate(square)) {
+        at.j_ = j;
+        at.mask_ = mask;
+        at.stores_past_row_ = mask && static_cast<int>(row) < rows_stored_whole();
+      }
+      load_transposed(e, square);
+      body(square);
+      for (LoopPoint& at : square) at.transposed_.clear();
+    }
+  };
+  const bool squares = rows.size() > 1 && uses_square_blocks();
+  if (has_narrow_rows()) {
+    take(lanes_);
+    const mlir::Value mask = e.mask_below(static_cast<int>(extents_.back()), lanes_);
+    return squares ? square_blocks_at(from, mask) : body_at(from, mask, e.index(extents_.back()));
+  }
+  // Emits steps of `width` points, and returns where they end.
+  const auto whole_steps = [&](mlir::Value from, int width, const std::function<void(mlir::Value)>& at) {
+    const mlir::Value step = e.index(width), whole = e.whole_steps(from, to, step);
+    e.loop(from, whole, step, at);
+    return whole;
+  };
+  const int wide = squares ? lanes_ : lanes_ * registers_;
+  const std::function<void(mlir::Value)> whole_at = [&](mlir::Value j) {
+    squares ? square_blocks_at(j, {}) : body_at(j, {});
+  };
+  take(wide);
+  mlir::Value done = whole_steps(from, wide, whole_at);
+  if (lanes_ == 1 || (squares && !overlaps())) return;  // nothing remains
+  if (wide > lanes_) take(lanes_);
+  if (overlaps()) {
+    if (wide > lanes_) done = whole_steps(done, lanes_, whole_at);
+    return e.when(e.less(done, to), [&] { whole_at(e.sub(to, e.index(lanes_))); });
+  }
+  const auto masked_at = [&](mlir::Value j) {
+    const mlir::Value left = e.sub(to, j);
+    body_at(j, e.mask_below(left, lanes_), left);
+  };
+  if (registers_ == 1) return e.when(e.less(done, to), [&] { masked_at(done); });
+  e.loop(done, to, e.index(lanes_), masked_at);
+}
+
+void LoopNest::emit_periods(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
+                            const RowsBody& body) const {
+  // Registers that the body interleaves, as many as it wants at most.
+  const int parts = static_cast<int>(llvm::divideCeil(period(), registers_));
+  std::vector<Rows> parts_of_period;
+  for (int part = 0; part < parts; ++part) {
+    const int first = period() * part / parts, end = period() * (part + 1) / parts;
+    for (LoopPoint& at : parts_of_period.emplace_back(rows))
+      at.load_invariants((end - first) * lanes_, first * lanes_);
+  }
+  const mlir::Value step = e.index(static_cast<std::int64_t>(period()) * lanes_),
+                    whole = e.whole_steps(from, to, step);
+  e.loop(from, whole, step, [&](mlir::Value j) {
+    for (Rows& part : parts_of_period) {
+      for (LoopPoint& at : part) at.j_ = e.add(j, e.index(at.phase_));
+      body(part);
+    }
+  });
+  // The remaining groups one by one, as a second copy of the whole period would be long.
+  for (LoopPoint& at : rows) {
+    at.load_invariants(lanes_);
+    at.mask_ = e.mask_below(group(), lanes_);
+    at.is_one_group_ = true;
+  }
+  e.loop(whole, to, e.index(group()), [&](mlir::Value j) {
+    for (LoopPoint& at : rows) at.j_ = j;
+    body(rows);
+  });
+}
+
+void LoopNest::load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint> rows) const {
+  for (LoopPoint& at : rows) at.transposed_.assign(accesses_.size(), {});
+  for (auto [s, access] : llvm::enumerate(accesses_)) {
+    if (!reads_transposed(access)) continue;
+    llvm::SmallVector<mlir::Value> columns{rows.front().address(s)};
+    const std::int64_t count = has_narrow_rows() ? extents_.back() : lanes_;
+    for (std::int64_t column = 1; column < count; ++column)
+      columns.push_back(e.element(columns.back(), rows.front().inner_[s], access.dtype));
+    columns.resize(static_cast<std::size_t>(lanes_));
+    const mlir::Value mask = has_few_rows() ? e.mask_below(rows_, lanes_) : mlir::Value();
+    for (auto [at, row] : llvm::zip_first(rows, e.load_transposed(columns, access.dtype, mask)))
+      at.transposed_[s] = row;
+  }
+}
+
+mlir::Value LoopNest::extent_param(KernelBuilder& e, const KernelArgs& args, std::size_t axis) const {
+  return e.param(args.params, static_cast<std::int64_t>(axis), fmt::format("extent{}", axis));
+}
+mlir::Value LoopNest::offset_param(KernelBuilder& e, const KernelArgs& args, std::size_t access) const {
+  return e.param(args.params, static_cast<std::int64_t>(rank() + (rank() + 1) * access),
+                 fmt::format("offset{}", access));
+}
+mlir::Value LoopNest::stride_param(KernelBuilder& e, const KernelArgs& args, std::size_t access,
+                                   std::size_t axis) const {
+  return e.param(args.params, static_cast<std::int64_t>(rank() + (rank() + 1) * access + 1 + axis),
+                 fmt::format("stride{}_{}", access, axis));
+}
+
+bool LoopNest::has_short_numbers() const {
+  return elements() <= std::int64_t{std::numeric_limits<std::int32_t>::max()};
+}
+
+void LoopNest::emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value outer, mlir::Value number,
+                          const PointBody& body) const {
+  const auto narrow = [&](mlir::Value v) -> mlir::Value {
+    return has_short_numbers() ? mlir::arith::TruncIOp::create(e.b, e.loc, e.b.getI32Type(), v) : v;
+  };
+  const auto widen = [&](mlir::Value v) -> mlir::Value {
+    return has_short_numbers() ? mlir::arith::ExtUIOp::create(e.b, e.loc, e.i64(), v) : v;
+  };
+  llvm::SmallVector<mlir::Value> index(rank());
+  // The first axis that the number counts along has what is left of it.
+  const std::size_t first = outer ? 1 : 0;
+  if (outer) index[0] = outer;
+  if (first + 1 == rank()) {
+    index[first] = number;
+  } else {
+    mlir::Value rest = narrow(number);
+    for (std::size_t axis = rank(); axis-- > first + 1;) {
+      const mlir::Value extent = narrow(extent_param(e, args, axis)), quotient = e.div(rest, extent);
+      index[axis] = widen(e.sub(rest, e.mul(quotient, extent)));
+      rest = quotient;
+    }
+    index[first] = widen(rest);
+  }
+
+  LoopPoint at;
+  at.e_ = &e;
+  at.nest_ = this;
+  at.j_ = index.back();
+  for (std::size_t s = 0; s < accesses_.size(); ++s) {
+    mlir::Value offset = offset_param(e, args, s);
+    for (std::size_t axis = 0; axis + 1 < rank(); ++axis)
+      offset = e.add(offset, e.mul(index[axis], stride_param(e, args, s, axis)));
+    const int operand = accesses_[s].operand;
+    at.bases_.push_back(operand < 0 ? offset
+                                    : e.element(e.buffer(args.buffers, operand), offset, accesses_[s].dtype));
+    at.inner_.push_back(stride_param(e, args, s, rank() - 1));
+  }
+  at.load_invariants(1);
+  body(at);
+}
+
+void LoopNest::emit_outer_loops(
+    KernelBuilder& e, const KernelArgs& args, int rows,
+    llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const {
+  const std::size_t rank = this->rank();
+  llvm::SmallVector<mlir::Value> operands;
+  for (const StridedAccess& s : accesses_)
+    operands.push_back(s.operand < 0 ? mlir::Value() : e.buffer(args.buffers, s.operand));
+
+  using Offsets = llvm::SmallVector<mlir::Value>;  // per access
+  auto row_at = [&](llvm::ArrayRef<mlir::Value> offsets) {
+    LoopPoint at;
+    at.e_ = &e;
+    at.nest_ = this;
+    for (std::size_t s = 0; s < accesses_.size(); ++s) {
+      at.bases_.push_back(accesses_[s].operand < 0 ? offsets[s]
+                                                   : e.element(operands[s], offsets[s], accesses_[s].dtype));
+      at.inner_.push_back(stride_param(e, args, s, rank - 1));
+    }
+    return at;
+  };
+  const mlir::Value zero = e.index(0), extent = rank == 1 ? args.end : extent_param(e, args, rank - 1);
+  mlir::Value first = rank == 1 ? args.begin : zero, last = extent;  // of a row
+  // `part`: of the points of this axis and those inside that are joined with it.
+  struct Part {
+    mlir::Value begin, end;
+  };
+  std::function<void(std::size_t, llvm::ArrayRef<Offsets>, Part)> level = [&](std::size_t axis,
+                                                                              llvm::ArrayRef<Offsets> offsets,
+                                                                              Part part) {
+    if (axis + 1 == rank) return body(Rows(llvm::map_range(offsets, row_at)), first, last);
+    if (axis >= outermost_) part = {zero, extent_param(e, args, axis)};
+    mlir::Value from = part.begin, to = part.end, points;  // of one index, where those inside are joined
+    for (std::size_t inner = axis + 1; inner < outermost_; ++inner) {
+      const mlir::Value count = extent_param(e, args, inner);
+      points = points ? e.mul(points, count) : count;
+    }
+    if (points) {
+      from = e.div(from, points);
+      to = e.div(e.add(to, e.sub(points, e.index(1))), points);
+    }
+    const auto part_inside = [&](mlir::Value i) {
+      if (!points) return Part{};
+      const mlir::Value before = e.mul(i, points);
+      return Part{e.max(e.sub(part.begin, before), zero), e.min(e.sub(part.end, before), points)};
+    };
+    Offsets strides;
+    for (std::size_t s = 0; s < accesses_.size(); ++s) strides.push_back(stride_param(e, args, s, axis));
+    // `begin_at` tells where the rows begin that a turn at i takes.
+    auto by = [&](
+                  int count, mlir::Value from, mlir::Value to,
+                  llvm::function_ref<mlir::Value(mlir::Value)> begin_at = [](mlir::Value i) { return i; }) {
+      e.loop(from, to, e.index(count), [&](mlir::Value i) {
+        i = begin_at(i);
+        llvm::SmallVector<Offsets, 2> inner(static_cast<std::size_t>(count));
+        for (int r = 0; r < count; ++r) {
+          const mlir::Value number = e.add(i, e.index(r));
+          for (auto [s, access] : llvm::enumerate(accesses_))
+            inner[static_cast<std::size_t>(r)].push_back(
+                r > 0 && is_shared_by_rows(access) ? inner[0][s]
+                                                   : e.add(offsets.front()[s], e.mul(number, strides[s])));
+        }
+        level(axis + 1, inner, part_inside(i));
+      });
+    };
+    if (axis + 2 < rank || rows == 1) return by(1, from, to);
+    const mlir::Value side = e.index(lanes_);
+    mlir::Value done = e.whole_steps(from, to, e.index(rows));
+    if (!uses_square_blocks()) {
+      by(rows, from, done);
+      return by(1, done, to);
+    }
+    if (overlaps()) {
+      by(rows, from, done);
+      if (has_few_rows()) return;
+      const auto last_square = [&](mlir::Value i) { return e.min(i, e.sub(to, side)); };
+      return e.when(
+          e.less(e.sub(to, from), side), [&] { by(1, done, to); },
+          [&] { by(lanes_, done, to, last_square); });
+    }
+    // Square blocks in as many rows as possible; then, row by row, the remainders of those rows, and the
+    // remaining rows.
+    if (!has_narrow_rows()) last = e.whole_steps(zero, extent, side);
+    by(rows, from, done);
+    if (rows > lanes_) {
+      const mlir::Value next = e.whole_steps(done, to, side);
+      by(lanes_, done, next);
+      done = next;
+    }
+    if (has_narrow_rows()) return by(1, done, to);
+    const mlir::Value squares = std::exchange(last, extent);
+    by(1, from, to, [&](mlir::Value i) {
+      first = e.select(e.less(i, done), squares, zero);
+      return i;
+    });
+    first = zero;
+  };
+  Offsets offsets;
+  for (std::size_t s = 0; s < accesses_.size(); ++s) offsets.push_back(offset_param(e, args, s));
+  level(0, offsets, {args.begin, args.end});
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,206 @@
+#pragma once
+#include "codegen/emit/kernel_builder.h"
+
+#include <llvm/ADT/SmallVector.h>
+
+#include <algorithm>
+
+namespace kiln::codegen {
+
+using Dims = llvm::SmallVector<std::int64_t, 6>;
+
+/// An affine access of a loop nest: one stride per axis, either over the elements of an operand or, without
+/// an operand, over the integers (the index along an axis).
+struct StridedAccess {
+  DType dtype = DType::f32;
+  int operand = -1;         ///< of the step; -1: the access yields the integer itself
+  Dims strides;             ///< in elements, one per axis of the nest
+  std::int64_t offset = 0;  ///< of the first element, in elements from the operand's beginning
+  bool read = true;  ///< loaded at every point; with an innermost stride of 0, once before the inner loop
+  int repeats = 1;   ///< consecutive points that use the same element; the innermost stride is then 1
+  int cycle = 1;     ///< elements that consecutive points use in turn; the innermost stride is then 0
+  int arrays = 1;    ///< contiguous arrays that consecutive points read in turn, the innermost stride apart
+  /// Consecutive points after which it repeats an element, or its elements, from the first on, or goes on
+  /// with the first array.
+  int group() const { return std::max({repeats, cycle, arrays}); }
+};
+
+class LoopNest;
+
+/// An iteration of the innermost loop: `lanes` consecutive points of a row.
+class LoopPoint {
+ public:
+  mlir::Value mask() const { return mask_; }
+  int lanes() const { return lanes_; }
+  mlir::Value load(std::size_t access);
+  void store(std::size_t access, mlir::Value value);
+  /// A non-temporal store, unless the point is masked; for accesses with an innermost stride of 1.
+  void store_nontemporal(std::size_t access, mlir::Value value);
+  /// Prefetches for a later iteration: the same bytes of the next row block if the operand has one
+  /// (KernelBuilder::next_block_distance), else, if `streaming`, the bytes a fixed distance ahead.
+  void prefetch_next(std::size_t access, bool streaming);
+  /// The integers of an access without an operand, for each lane, as i64.
+  mlir::Value number(std::size_t access);
+  /// The index of the first lane along the innermost axis.
+  mlir::Value position() const { return j_; }
+  /// The address of the first lane's element.
+  mlir::Value address(std::size_t access);
+  /// Element indices of the lanes, relative to address().
+  mlir::Value lane_offsets(std::size_t access);
+  /// The innermost stride of an access, in elements.
+  mlir::Value inner_stride(std::size_t access) const { return inner_[access]; }
+  /// The stride_class() of the innermost stride.
+  int inner_stride_class(std::size_t access) const;
+  /// Whether all lanes access the same element.
+  bool is_shared_by_lanes(std::size_t access) const;
+
+ private:
+  friend class LoopNest;
+  mlir::Value load_small_step(std::size_t access);
+  mlir::Value load_group(std::size_t access);
+  mlir::Value load_of_arrays(std::size_t access);
+  /// The register from lane `first` on, where groups are as long as a register or longer.
+  mlir::Value load_of_two_groups(std::size_t access, int first);
+  /// Sets the lanes and the phase, and loads what all points of a row share.
+  void load_invariants(int lanes, int phase = 0);
+  KernelBuilder* e_;
+  const LoopNest* nest_;
+  llvm::SmallVector<mlir::Value> bases_;       // address, or integer, at j = 0 of the innermost loop
+  llvm::SmallVector<mlir::Value> inner_;       // innermost strides
+  llvm::SmallVector<mlir::Value> hoisted_;     // loads with an innermost stride of 0
+  llvm::SmallVector<mlir::Value> transposed_;  // loads of a square block, transposed in registers
+  mlir::Value j_, mask_, left_;                // with a mask: the points from the step's first on
+  int lanes_ = 1, phase_ = 0;                  // points of the step before this one
+  bool is_one_group_ = false;                  // all lanes that are not masked
+  bool stores_past_row_ = false;  // the next row's store overwrites what a register has beyond this one
+};
+
+/// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all
+/// sizes. Built into the code are only the rank, the class of each innermost stride, and the length of rows
+/// shorter than a register.
+///
+/// A *row* is the innermost axis at one index of the other axes.
+class LoopNest {
+ public:
+  /// The body gets `registers` * `lanes` points at a time, and `lanes` in the remainder of a row.
+  /// emit_blocks() gives it `rows` rows at a time while that many are left. Where an operand reads transposed
+  /// and `rows` is a multiple of `lanes`, it gets `lanes` rows at a time; fewer `rows` are all of their axis.
+  LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers = 1, int rows = 1);
+
+  /// Where no result can overwrite an operand, lets the last register of a row and the last square of rows
+  /// overlap those before them, and narrow rows be stored as whole registers that the next row overwrites in
+  /// part (some processors take a dozen cycles for a masked store).
+  void allow_overlaps();
+
+  /// Makes one axis of the `count` outermost ones to those who divide the outermost loop: its index counts
+  /// the points of their box. Not all axes; not for emit_point().
+  void join_outermost(std::size_t count);
+
+  /// The kernel's parameters: extents, then the offset and the strides of each access.
+  void append_params(std::vector<std::int64_t>& params) const;
+  std::size_t param_count() const { return rank() + (rank() + 1) * accesses_.size(); }
+  /// The properties that are built into the code.
+  std::string key() const;
+  std::size_t rank() const { return extents_.size(); }
+  llvm::ArrayRef<std::int64_t> extents() const { return extents_; }
+  std::int64_t outer_extent() const;
+  std::int64_t elements() const;
+  const std::vector<StridedAccess>& accesses() const { return accesses_; }
+  int lanes() const { return lanes_; }
+  int rows() const { return rows_; }
+  /// The StridedAccess::group() of those that have one. Threads divide a single axis at multiples of it.
+  int group() const;
+  /// Registers until a group begins at a lane 0 again.
+  int period() const;
+
+  using PointBody = std::function<void(LoopPoint&)>;
+  /// A row, or the part [from, to) of it where the innermost axis is the outermost too.
+  struct Row {
+    mlir::Value from, to;
+    /// Emits a loop over a part of the row; may be called several times.
+    std::function<void(mlir::Value from, mlir::Value to, const PointBody&)> each;
+    /// One point of it, without a loop.
+    std::function<LoopPoint(mlir::Value position)> at;
+  };
+  /// Emits the loops over [args.begin, args.end) of the outermost axis, or of those that were joined. The
+  /// nest's parameters are the first ones.
+  void emit(KernelBuilder& e, const KernelArgs& args, const PointBody& body) const;
+  /// Gets the same position of consecutive rows. Accesses with is_shared_by_rows() have one address in all.
+  using RowsBody = std::function<void(llvm::MutableArrayRef<LoopPoint>)>;
+  /// Like emit(), with rows() rows at a time, and the remaining rows one by one.
+  void emit_blocks(KernelBuilder& e, const KernelArgs& args, const RowsBody& body) const;
+  /// Like emit(), row by row, for bodies with several loops over a row.
+  void emit_rows(KernelBuilder& e, const KernelArgs& args, const std::function<void(const Row&)>& body) const;
+  /// Like emit_rows(), with rows() rows at a time, and the remaining rows one by one.
+  void emit_row_blocks(KernelBuilder& e, const KernelArgs& args,
+                       const std::function<void(llvm::ArrayRef<Row>)>& body) const;
+  /// Emits the body at a point of the box, without a loop: for threads that each have points of their own.
+  /// Points are counted in C order: `number` is that of the point among those at index `outer` of the
+  /// outermost axis, or, if `outer` is null, among all. `lanes` is 1.
+  void emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value outer, mlir::Value number,
+                  const PointBody& body) const;
+  /// Whether emit_point() counts in 32 bits, which divides faster. It is built into the code.
+  bool has_short_numbers() const;
+
+ private:
+  mlir::Value extent_param(KernelBuilder& e, const KernelArgs& args, std::size_t axis) const;
+  mlir::Value offset_param(KernelBuilder& e, const KernelArgs& args, std::size_t access) const;
+  mlir::Value stride_param(KernelBuilder& e, const KernelArgs& args, std::size_t access,
+                           std::size_t axis) const;
+  /// Whether each of many rows is a single register with unused lanes, or of a square: no loop is needed
+  /// then.
+  bool has_narrow_rows() const;
+  /// Whether code relies on allow_overlaps().
+  bool overlaps() const { return overlaps_ && (extents_.back() > lanes_ || has_narrow_rows()); }
+  /// Whether all rows of the axis outside of them are one block, of fewer than `lanes` and more than half of
+  /// them: a square then has masks.
+  bool has_few_rows() const;
+  /// How many rows of a square may be stored as whole registers, although they are narrow.
+  int rows_stored_whole() const;
+  using Rows = llvm::SmallVector<LoopPoint, 2>;
+  /// Emits the loops around rows, `rows` of them at a time while that many are left.
+  void emit_outer_loops(KernelBuilder& e, const KernelArgs& args, int rows,
+                        llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const;
+  Row row_of(KernelBuilder& e, const LoopPoint& begin, mlir::Value from, mlir::Value to) const;
+  void emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
+                       const RowsBody& body) const;
+  /// The inner loop where period() is several registers: a step is a period, and the phase of each register
+  /// is built in.
+  void emit_periods(KernelBuilder& e, Rows rows, mlir::Value from, mlir::Value to,
+                    const RowsBody& body) const;
+  /// Whether an access reads transposed and row blocks are tall enough for `lanes` by `lanes` squares.
+  bool uses_square_blocks() const;
+  /// Loads a square block of each transposed access: `lanes` points of `lanes` rows.
+  void load_transposed(KernelBuilder& e, llvm::MutableArrayRef<LoopPoint> rows) const;
+
+  Dims extents_;
+  std::vector<StridedAccess> accesses_;
+  int lanes_, registers_, rows_;
+  std::size_t outermost_ = 1;  // axes
+  bool overlaps_ = false;
+};
+
+/// 0 for a stride of 0, 1 for 1, and 2 for any other, which the code finds in a parameter.
+int stride_class(std::int64_t stride);
+/// Whether elements this far apart are loaded together with those between them, and lanes selected.
+bool is_small_step(std::int64_t stride);
+/// Whether consecutive rows of the box access the same elements.
+bool is_shared_by_rows(const StridedAccess& access);
+/// Whether the unit stride is along the last axis but one, so that consecutive elements belong to consecutive
+/// rows.
+bool reads_transposed(const StridedAccess& access);
+/// Merges an innermost axis that is shorter than the registers that the body interleaves, or than two, with
+/// the axis outside of it, if every access stays at one element along it (StridedAccess::repeats), runs
+/// through the same elements for each index of the outer one (StridedAccess::cycle), is one of two arrays
+/// (StridedAccess::arrays), or has mergeable strides. `multiple`: loops begin at multiples of so many points,
+/// which have to be whole groups; 0: at those of StridedAccess::group().
+void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
+                  std::int64_t multiple = 0);
+/// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
+/// transposed, if squares of at most `lanes` by `lanes` points fit in the box. Returns the side of the
+/// squares, which is smaller where rows are shorter or fewer; 0 if there is no such access. `keep_outermost`:
+/// the outermost axis stays outermost.
+int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,
+                                bool keep_outermost);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,130 @@
+#include "codegen/emit/row_fusion.h"
+
+#include "codegen/emit/launch.h"
+#include "codegen/target/choices.h"
+#include "codegen/target/tuning.h"
+
+#include <llvm/ADT/STLExtras.h>
+
+namespace kiln::codegen {
+namespace {
+
+using Steps = llvm::MutableArrayRef<PlannedStep>;
+
+bool same_row_fusion(const PlannedStep& a, const PlannedStep& b) {
+  return a.row_fusion && b.row_fusion && a.row_fusion[0] == b.row_fusion[0] &&
+         a.request->gpu.threads == b.request->gpu.threads;
+}
+
+/// The number of rows that the outermost loops of all steps can be divided into; 1: none. Each of these loops
+/// runs over the leading axes of the kernel's results, in their order (launch_pointwise() keeps it so).
+std::int64_t common_rows(Steps steps) {
+  const std::int64_t marked = steps.front().row_fusion[1];
+  std::int64_t rows = marked;
+  for (const PlannedStep& s : steps) rows = std::min(rows, s.step.extent);
+  const bool divides = marked % rows == 0 &&
+                       llvm::all_of(steps, [&](const PlannedStep& s) { return s.step.extent % rows == 0; });
+  return divides ? rows : 1;
+}
+
+/// A kernel of a row fusion: the positions of its operands and parameters among those of all kernels, and the
+/// iterations of its own loop per row: row i is [i * per_row, (i + 1) * per_row).
+struct Part {
+  KernelRequest request;
+  std::int64_t operands_at, params_at, per_row;
+  /// Operands whose next row block it prefetches, and the positions of the parameters with the byte
+  /// distances.
+  llvm::SmallVector<std::pair<int, std::int64_t>> next_blocks = {};
+};
+
+/// The fused kernel is a loop over row blocks whose body is the kernels' code in sequence. The parameter at
+/// `block_at`, after those of all kernels, is the number of rows of a block.
+KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::Location location) {
+  std::string key = fmt::format("row fusion {}", block_at);
+  for (const Part& p : parts) {
+    key += fmt::format(" [{} {} {}: {}", p.operands_at, p.params_at, p.per_row, p.request.key);
+    for (auto [operand, distance_at] : p.next_blocks) key += fmt::format(" next {} {}", operand, distance_at);
+    key += "]";
+  }
+  const GpuLaunch gpu = parts.front().request.gpu;
+  const bool in_order = llvm::any_of(parts, [](const Part& p) { return p.request.in_order; });
+  auto emit = [parts = std::move(parts), block_at](KernelBuilder& e, const KernelArgs& args) {
+    const mlir::Value block = e.param(args.params, block_at, "block_rows");
+    e.loop(args.begin, args.end, block, [&](mlir::Value from) {
+      const mlir::Value to = e.min(e.add(from, block), args.end);
+      for (const Part& p : parts) {
+        const mlir::Value per_row = e.index(p.per_row);
+        KernelBuilder own(e, p.request.location);
+        for (auto [operand, distance_at] : p.next_blocks)
+          own.next_block_distance[operand] = e.param(args.params, distance_at, "next_block_distance");
+        KernelArgs part;
+        part.end = e.mul(to, per_row);
+        part.begin = e.mul(from, per_row);
+        part.params = e.element(args.params, e.index(p.params_at), DType::i64);
+        part.buffers = e.element(args.buffers, e.index(p.operands_at), DType::i64);
+        if (&p != &parts.front() && p.request.barrier) p.request.barrier(e);
+        p.request.emit(own, part);
+      }
+    });
+  };
+  return {name_of_location(location), std::move(key), location, std::move(emit), in_order, {}, gpu};
+}
+
+PlannedStep fuse(Steps steps, std::int64_t rows, const Machine& machine) {
+  const auto fusion = steps.front().row_fusion;
+  const std::int64_t row_bytes = fusion[2] * (fusion[1] / rows);
+  std::int64_t block = std::clamp<std::int64_t>(choices::row_block_bytes(machine) / row_bytes, 1, rows);
+  // Lanes that run along rows leave none over.
+  if (block >= tuning::row_block_multiple) block -= block % tuning::row_block_multiple;
+  PlannedStep fused_step;
+  std::vector<Part> parts;
+  llvm::SmallVector<mlir::Location> locations;
+  std::int64_t cost = 0;  // of a row, in element operations
+  for (PlannedStep& s : steps) {
+    const std::int64_t per_row = s.step.extent / rows;
+    cost += tuning::least_task_cost * per_row / std::max<std::int64_t>(s.step.grain, 1);
+    locations.push_back(s.request->location);
+    parts.push_back({std::move(*s.request), static_cast<std::int64_t>(fused_step.step.operands.size()),
+                     static_cast<std::int64_t>(fused_step.step.params.size()), per_row});
+    llvm::append_range(fused_step.step.operands, s.step.operands);
+    llvm::append_range(fused_step.operand_bytes, s.operand_bytes);
+    llvm::append_range(fused_step.step.params, s.step.params);
+    for (std::string& line : s.step.locations)
+      if (!llvm::is_contained(fused_step.step.locations, line))
+        fused_step.step.locations.push_back(std::move(line));
+  }
+  const auto block_at = static_cast<std::int64_t>(fused_step.step.params.size());
+  fused_step.step.params.push_back(block);
+  for (auto [s, part] : llvm::zip(steps, parts)) {
+    if (!s.next_row_blocks) continue;
+    for (std::int64_t i = 0; i < s.next_row_blocks.size(); i += 2) {
+      part.next_blocks.emplace_back(static_cast<int>(s.next_row_blocks[i]), fused_step.step.params.size());
+      fused_step.step.params.push_back(block * s.next_row_blocks[i + 1] * (fusion[1] / rows));
+    }
+  }
+  fused_step.request =
+      request_of(std::move(parts), block_at, mlir::FusedLoc::get(fusion.getContext(), locations));
+  fused_step.step.name = fused_step.request->name;
+  fused_step.step.extent = rows;
+  fused_step.step.grain = grain_for(rows, cost, block);
+  return fused_step;
+}
+
+}  // namespace
+
+std::vector<PlannedStep> fuse_rows(std::vector<PlannedStep> steps, const Machine& machine) {
+  std::vector<PlannedStep> result;
+  for (Steps rest = steps; !rest.empty();) {
+    std::size_t count = 1;
+    while (count < rest.size() && same_row_fusion(rest.front(), rest[count])) ++count;
+    const Steps fused = rest.take_front(count);
+    rest = rest.drop_front(count);
+    if (const std::int64_t rows = count > 1 ? common_rows(fused) : 1; rows > 1)
+      result.push_back(fuse(fused, rows, machine));
+    else
+      for (PlannedStep& s : fused) result.push_back(std::move(s));
+  }
+  return result;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,172 @@
+#include "codegen/emit/scalar_expr.h"
+
+#include "codegen/math/math.h"
+#include "ir/windows.h"
+#include "runtime/fail.h"
+
+#include <llvm/ADT/TypeSwitch.h>
+
+namespace kiln::codegen {
+namespace {
+
+/// A splat's number as exact text.
+std::string splat_text(ir::ConstantOp op) {
+  auto splat = llvm::cast<mlir::DenseElementsAttr>(op.getValue());
+  llvm::SmallString<40> text;
+  if (llvm::isa<mlir::FloatType>(splat.getElementType()))
+    splat.getSplatValue<llvm::APFloat>().bitcastToAPInt().toString(text, 16, false);
+  else
+    splat.getSplatValue<llvm::APInt>().toString(text, 16, false);
+  return std::string(text);
+}
+
+/// A splat's number in the register type, exactly.
+mlir::Value splat_value(KernelBuilder& e, ir::ConstantOp op, int lanes) {
+  auto splat = llvm::cast<mlir::DenseElementsAttr>(op.getValue());
+  DType d = dtype_of_value(op.getResult());
+  mlir::Type t = e.register_type(d);
+  mlir::TypedAttr attr;
+  if (auto f = llvm::dyn_cast<mlir::FloatType>(t)) {
+    llvm::APFloat v = splat.getSplatValue<llvm::APFloat>();
+    bool inexact;
+    v.convert(f.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    attr = mlir::FloatAttr::get(t, v);
+  } else {
+    attr = mlir::IntegerAttr::get(t, splat.getSplatValue<llvm::APInt>());
+  }
+  return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, attr), lanes);
+}
+
+}  // namespace
+
+llvm::SmallVector<Output> outputs_of(ir::FusionOp fusion) {
+  return llvm::map_to_vector(fusion.getResults(), [](mlir::OpResult result) -> Output {
+    const mlir::Value yielded = ir::yielded_as(result).get();
+    if (auto pad = yielded.getDefiningOp<ir::PadOp>()) return {pad.getX(), ir::inner_of(pad)};
+    if (auto insert = yielded.getDefiningOp<ir::InsertOp>())
+      return {insert.getUpdate(), ir::replaced_by(insert)};
+    return {yielded, ir::View::whole(result)};
+  });
+}
+
+llvm::SmallVector<mlir::Value> values_of(llvm::ArrayRef<Output> outputs) {
+  return llvm::map_to_vector(outputs, [](const Output& o) { return o.value; });
+}
+
+ScalarExpr::ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, llvm::ArrayRef<mlir::Value> roots)
+    : roots_(roots), outputs_(outputs.begin(), outputs.end()) {
+  for (mlir::Value v : outputs) visit(v);
+  key_ += " ->";
+  for (mlir::Value v : outputs) key_ += fmt::format(" %{}", number_[v]);
+}
+
+void ScalarExpr::note_type(mlir::Value v) {
+  DType d = dtype_of_value(v);
+  // Half precision is computed in float32; a bool takes no room of its own.
+  std::size_t bytes = d == DType::f16 || d == DType::bf16 ? 4 : size_of(d);
+  widest_ = std::max(widest_, bytes);
+}
+
+void ScalarExpr::visit(mlir::Value v) {
+  if (number_.count(v)) return;
+  mlir::Operation* op = v.getDefiningOp();
+  auto add_leaf = [&](Leaf leaf, const std::string& text) {
+    leaf.value = v;
+    leaf.dtype = dtype_of_value(v);
+    note_type(v);
+    leaf_index_[v] = leaves_.size();
+    number_[v] = number_.size();
+    key_ += fmt::format(" %{}=leaf{}:{}:{};", number_[v], leaves_.size(), text, name_of(leaf.dtype));
+    leaves_.push_back(std::move(leaf));
+  };
+  const auto add_root = [&](std::int64_t number) {
+    Leaf leaf{Leaf::Kind::root, v, {}, 0, {}};
+    leaf.root = number;
+    add_leaf(leaf, fmt::format("root{}", number));
+  };
+  if (const auto root = llvm::find(roots_, v); root != roots_.end()) return add_root(root - roots_.begin());
+  if (auto slice = llvm::dyn_cast_if_present<ir::SliceOp>(op);
+      slice && llvm::is_contained(roots_, slice.getX()))
+    return add_root(ir::windows_over(slice.getX())->point_of(slice));
+  if (op && (ir::is_pointwise(op) || llvm::isa<ir::ConstantOp>(op))) {
+    for (mlir::Value operand : op->getOperands()) visit(operand);
+    note_type(v);
+    number_[v] = number_.size();
+    std::string what = llvm::TypeSwitch<mlir::Operation*, std::string>(op)
+                           .Case([](ir::UnaryOp o) { return ir::stringifyUnaryKind(o.getKind()).str(); })
+                           .Case([](ir::BinaryOp o) { return ir::stringifyBinaryKind(o.getKind()).str(); })
+                           .Case([](ir::FmaOp) { return std::string("fma"); })
+                           .Case([](ir::CompareOp o) { return ir::stringifyCompareKind(o.getKind()).str(); })
+                           .Case([](ir::SelectOp) { return std::string("select"); })
+                           .Case([](ir::CastOp) { return std::string("cast"); })
+                           .Case([](ir::ConstantOp o) { return "0x" + splat_text(o); });
+    key_ += fmt::format(" %{}={}:{}(", number_[v], what, name_of(dtype_of_value(v)));
+    for (mlir::Value operand : op->getOperands()) key_ += fmt::format("%{} ", number_[operand]);
+    key_ += ");";
+    order_.push_back(op);
+    return;
+  }
+  if (auto iota = llvm::dyn_cast_if_present<ir::IotaOp>(op))
+    return add_leaf({Leaf::Kind::iota, v, {}, 0, {}, static_cast<std::int64_t>(iota.getAxis())}, "iota");
+  if (auto random = llvm::dyn_cast_if_present<ir::RandomUniformOp>(op)) {
+    auto draw = static_cast<std::int64_t>(random.getDraw());
+    auto slot = static_cast<std::size_t>(llvm::find(counter_offsets_, draw) - counter_offsets_.begin());
+    if (slot == counter_offsets_.size()) counter_offsets_.push_back(draw);
+    return add_leaf({Leaf::Kind::random, v, {}, 0, {}, 0, slot, static_cast<int>(random.getWord())},
+                    fmt::format("random{}.{}", slot, random.getWord()));
+  }
+  if (llvm::isa_and_present<ir::GatherOp>(op)) return add_leaf({Leaf::Kind::gather, v, {}, 0, {}}, "gather");
+  ir::View view = ir::view_of(v);
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(view.base);
+  if (!argument) fail_internal("a fusion reads a value that is not a window on its arguments");
+  add_leaf({Leaf::Kind::memory, v, {}, argument.getArgNumber(), view},
+           fmt::format("arg{}", argument.getArgNumber()));
+}
+
+int ScalarExpr::least_registers() const {
+  int least = 0;
+  for (mlir::Operation* op : order_) {
+    int wanted = 0;
+    if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))
+      wanted =
+          codegen::registers_at_once(static_cast<ir::Unary>(unary.getKind()), dtype_of_value(unary.getX()));
+    else if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op))
+      wanted = codegen::registers_at_once(static_cast<ir::Binary>(binary.getKind()));
+    if (wanted > 0) least = least == 0 ? wanted : std::min(least, wanted);
+  }
+  return least;
+}
+
+llvm::SmallVector<mlir::Value> ScalarExpr::emit(KernelBuilder& e, int lanes,
+                                                const std::function<mlir::Value(std::size_t)>& leaf) const {
+  llvm::DenseMap<mlir::Value, mlir::Value> values;
+  for (std::size_t i = 0; i < leaves_.size(); ++i) values[leaves_[i].value] = leaf(i);
+  for (mlir::Operation* op : order_) {
+    auto in = [&](unsigned i) { return values.lookup(op->getOperand(i)); };
+    DType d = op->getNumOperands() > 0 ? dtype_of_value(op->getOperand(0)) : DType::f32;
+    mlir::Value result =
+        llvm::TypeSwitch<mlir::Operation*, mlir::Value>(op)
+            .Case([&](ir::UnaryOp o) {
+              return emit_unary(e.b, e.loc, static_cast<ir::Unary>(o.getKind()), d, in(0), e.target.isa);
+            })
+            .Case([&](ir::BinaryOp o) {
+              return emit_binary(e.b, e.loc, static_cast<ir::Binary>(o.getKind()), d, in(0), in(1),
+                                 e.target.isa);
+            })
+            .Case([&](ir::FmaOp) { return emit_fma(e.b, e.loc, d, in(0), in(1), in(2), e.target.isa); })
+            .Case([&](ir::CompareOp o) {
+              return emit_compare(e.b, e.loc, static_cast<ir::Compare>(o.getKind()), d, in(0), in(1));
+            })
+            .Case([&](ir::SelectOp) { return emit_select(e.b, e.loc, in(0), in(1), in(2)); })
+            .Case([&](ir::CastOp o) {
+              return emit_cast(e.b, e.loc, d, dtype_of_value(o.getResult()), in(0), e.target.isa);
+            })
+            .Case([&](ir::ConstantOp o) { return splat_value(e, o, lanes); });
+    values[op->getResult(0)] = result;
+  }
+  llvm::SmallVector<mlir::Value> out;
+  for (mlir::Value v : outputs_) out.push_back(values.lookup(v));
+  return out;
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,35 @@
+// A CPU as kernels are compiled for it: instructions, vectors, and the machine to tune for.
+#pragma once
+#include "codegen/target/isa.h"
+#include "codegen/target/machine.h"
+#include "codegen/target/target_model.h"
+
+#include <cstddef>
+#include <string>
+
+namespace kiln::codegen {
+
+/// The instructions that a kernel's code may use: those of a CPU, or one element at a time.
+struct CpuTarget {
+  Isa isa = Isa::scalar;
+  int vector_bytes = 0;  ///< of a register; 0: one element at a time
+  std::string cpu;       ///< LLVM's name: "x86-64-v4"
+  std::string features;  ///< LLVM's list; empty: those of the cpu
+  /// The machine to tune for; never null. Parameters of kernels may depend on it; code may if its key does.
+  /// It is no part of the target's id.
+  const Machine* machine = &assumed_machine();
+
+  /// Lanes of a vector of elements of `element_bytes`. Elements narrower than 4 bytes have the lanes of
+  /// 4-byte elements, so that types of different widths have one lane count.
+  int lanes(std::size_t element_bytes) const {
+    return vector_bytes == 0 ? 1 : vector_bytes / static_cast<int>(element_bytes < 4 ? 4 : element_bytes);
+  }
+  /// Vector registers; those of scalar code hold one element.
+  int registers() const { return vector_registers(lanes(4)); }
+};
+
+/// The widest instructions that this machine and the request allow. Throws kiln::Error when the machine lacks
+/// the requested ones.
+CpuTarget select_cpu(Isa request);
+
+}  // namespace kiln::codegen
