@@ -4,7 +4,7 @@ usage: gpu_report.py BUILD_FOLDER [--only REGEX]
 
 A row is a test program of ctest's label gpu, and of gpu_long unless the device is the emulated one, a network of
 tests/golden/models or a sample of a family of kernels. The first GPU is that of the CUDA driver, or of KILN_CUDA_DRIVER if that is
-set; without one, it is the emulated device of tests/ptx.
+set; without one, it is the emulated device of tests/codegen/ptx.
 """
 
 import argparse
@@ -137,7 +137,7 @@ class Report:
             return
         self.emulated = True
         self.environment["KILN_CUDA_DRIVER"] = str(self.build / "tests" / EMULATED)
-        say(f"No GPU: {absent[0]}. What follows ran on the emulated device (tests/ptx): it is no test of a GPU.")
+        say(f"No GPU: {absent[0]}. What follows ran on the emulated device (tests/codegen/ptx): it is no test of a GPU.")
 
     def bits(self, name, run):
         """The cell of a comparison; keeps what a failed one printed."""

@@ -6,7 +6,8 @@
 /// The elementary functions, over vectors or scalars of f32 or f64, branch-free but for repeat_while() and
 /// replace_rare(). Results for NaN, infinities,
 /// signed zeros, subnormals, poles and overflow are those of C's Annex F. Bounds are in units in the last
-/// place (ULP) of the result's type; tests/math_test.cpp holds them against a high-precision reference.
+/// place (ULP) of the result's type; tests/codegen/math_test.cpp holds them against a high-precision
+/// reference.
 ///
 /// Those named _f32 compute in f32. The others compute in f64, and a float goes through them with
 /// Digits::single: shorter polynomials whose error, below 2^-34, leaves the result after rounding to f32

@@ -1,0 +1,21 @@
+#include "expect.h"
+
+TEST_CASE("a network that was never initialized", "[error]") {
+  nn::Dense layer(3, {.in_units = 3, .prefix = "fc_"});
+  for (const bool hybrid : {false, true}) {
+    layer.hybridize(hybrid);
+    const std::string line = line_below();
+    const std::string text = message_of([&] { layer(ones({2, 3})); });
+    CHECK_THAT(text, Contains(line) && Contains("'fc_weight' has not been initialized") &&
+                         Contains("call initialize() on the network first"));
+  }
+}
+
+TEST_CASE("values of a parameter whose shape waits for a first call", "[error]") {
+  nn::Dense layer(3, {.prefix = "fc_"});
+  layer.initialize();
+  const std::string line = line_below();
+  const std::string text = message_of([&] { layer.weight.data(); });
+  CHECK_THAT(text, Contains(line) && Contains("'fc_weight'") && Contains("deferred") &&
+                       Contains("Call the network on one batch") && Contains("in_units"));
+}

@@ -1,0 +1,32 @@
+#pragma once
+#include "gradient_check.h"
+#include "graphs/graph.h"
+
+#include <memory>
+
+namespace graphs {
+
+/// Counts the loops and branches of a graph, those in bodies too, by what they are made of.
+void count_control_flow(const Graph& graph, Coverage& coverage);
+bool has_control_flow(const Graph& graph);
+
+/// A graph as the statements of a program: each operator is a call, and loops and branches are those of
+/// F::contrib, so that an eager run takes their steps one by one.
+class StatementBlock : public kiln::HybridBlock {
+ public:
+  /// `inputs` are the names of the graph's variables, in the order in which a call gives their values.
+  StatementBlock(const Graph& graph, const std::vector<std::string>& inputs);
+  ~StatementBlock() override;
+  /// Where eager runs count while loops that ran no step, and loops and branches with a recorded result;
+  /// null: nowhere.
+  void count_in(Coverage* coverage);
+
+ protected:
+  kiln::Tensors hybrid_forward(kiln::F& f, const kiln::Tensors& inputs) override;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace graphs
