@@ -8,9 +8,9 @@
 namespace kiln {
 
 /// One call of an executable, or of what it was refined to: its arguments and the memory of its results.
-/// Eager operators, hybridized blocks, models and constant folding all call through a frame. `executable`,
-/// the storages and the result memory outlive the frame. Its run allocates nothing; a frame of usual size is
-/// on the stack. Thread rule: one thread at a time.
+/// Every call on arrays goes through a frame (frontend/call/array_call.h). `executable`, the storages and the
+/// result memory outlive the frame. Its run allocates nothing; a frame of usual size is on the stack. Thread
+/// rule: one thread at a time.
 class CallFrame {
  public:
   explicit CallFrame(const Executable& executable)
@@ -18,6 +18,10 @@ class CallFrame {
         arguments_(executable_.plan().inputs.size()),
         results_(executable_.plan().outputs.size()),
         addresses_(executable_) {}
+
+  /// What it runs.
+  const Executable& executable() const { return executable_; }
+  const Argument& argument(std::size_t i) const { return arguments_[i]; }
 
   std::size_t argument_count() const { return executable_.plan().inputs.size(); }
   std::size_t result_count() const { return executable_.plan().outputs.size(); }

@@ -9,7 +9,6 @@
 #include "ir/build.h"
 #include "passes/fold.h"
 #include "passes/pipeline.h"
-#include "runtime/call_frame.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
@@ -169,13 +168,11 @@ llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
   llvm::SmallVector<mlir::RankedTensorType> types;
   for (mlir::Type t : function.getResultTypes()) types.push_back(llvm::cast<mlir::RankedTensorType>(t));
   auto executable = compile_module(module, {*module.getContext(), options, nullptr, Clock::now()});
+  if (executable->plan().random_draws > 0) fail_internal("a constant draws random numbers");
   std::vector<Buffer> outputs;
-  CallFrame frame(*executable);
-  for (const TensorType& t : executable->plan().outputs) {
-    outputs.emplace_back(t);
-    frame.set_result(outputs.size() - 1, outputs.back().data());
-  }
-  frame.run([](std::int64_t) -> RandomState { fail_internal("a constant draws random numbers"); });
+  std::vector<void*> addresses;
+  for (const TensorType& t : executable->plan().outputs) addresses.push_back(outputs.emplace_back(t).data());
+  executable->run({}, addresses, {});
   llvm::SmallVector<mlir::ElementsAttr> results;
   for (std::size_t i = 0; i < types.size(); ++i) {
     const char* data = reinterpret_cast<const char*>(outputs[i].data());

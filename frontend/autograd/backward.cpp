@@ -3,6 +3,7 @@
 
 #include "frontend/autograd/expand.h"
 #include "frontend/autograd/function_call.h"
+#include "frontend/call/array_call.h"
 #include "frontend/eager/call_context.h"
 #include "frontend/eager/op_named.h"
 #include "frontend/ops/gradient.h"
@@ -10,7 +11,6 @@
 #include "frontend/tensor/view.h"
 #include "frontend/trace/call_trace.h"
 #include "runtime/accelerator.h"
-#include "runtime/call_frame.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -264,13 +264,13 @@ class Pass {
     std::vector<bool> running;
     for (std::size_t i = 0; i < sums.links.size(); ++i)
       running.push_back(joint.sums[i] && sum_of(sums.links[i]).defined());
-    const std::shared_ptr<const Executable> code = joint.backward(running);
-    CallFrame frame(*code);
-    std::size_t next = 0;
-    std::vector<Tensor> arguments;  // alive until the code has run
+    const std::shared_ptr<const Executable> executable = joint.backward(running);
+    ArrayCall code(*executable);
+    ArgumentList arguments(code);
+    std::vector<Tensor> alive;  // until the code has run
     const auto add = [&](Tensor t) {
-      frame.set_argument(next++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
-      arguments.push_back(std::move(t));
+      arguments.add(t);
+      alive.push_back(std::move(t));
     };
     for (const std::int64_t i : joint.inputs) add(restored_input(entry, i));
     for (const std::int64_t i : joint.outputs) add(restored_output(entry, i));
@@ -278,20 +278,16 @@ class Pass {
       if (head.defined()) add(std::move(head));
     for (std::size_t i = 0; i < running.size(); ++i)
       if (running[i]) add(std::move(sum_of(sums.links[i])));
-    std::vector<Tensor> out;
-    for (const TensorType& type : code->plan().outputs) {
-      out.push_back(TensorAccess::empty(type.shape, type.dtype, code->device()));
-      frame.set_result(out.size() - 1, TensorAccess::array(out.back())->data());
-    }
+    std::vector<Tensor> out = code.make_results();
     std::optional<Buffer> copy;
     if (!options_.retain) {
       entry.consumed = true;  // also if the code throws
     } else if (joint.saved_bytes > 0) {
-      copy.emplace(joint.saved_bytes, code->device());
-      copy_bytes(accelerator_of(code->device()), copy->data(), entry.joint->saved.data(), joint.saved_bytes);
+      copy.emplace(joint.saved_bytes, code.device());
+      copy_bytes(accelerator_of(code.device()), copy->data(), entry.joint->saved.data(), joint.saved_bytes);
     }
-    frame.set_saved(copy ? copy->data() : entry.joint->saved.data());
-    at_line(entry.where, [&] { frame.run([&](std::int64_t) { return entry.random; }); });
+    code.set_saved(copy ? copy->data() : entry.joint->saved.data());
+    at_line(entry.where, [&] { code.run(NoTape(), [&](std::int64_t) { return entry.random; }); });
     auto result = out.begin();
     for (std::size_t i = 0; i < sums.links.size(); ++i)
       if (joint.sums[i]) sum_of(sums.links[i]) = std::move(*result++);

@@ -1,12 +1,12 @@
 #include "frontend/eager/invoke.h"
 
 #include "frontend/autograd/tape.h"
+#include "frontend/call/array_call.h"
 #include "frontend/eager/call_site.h"
 #include "frontend/eager/eager_cache.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
-#include "runtime/call_frame.h"
 #include "runtime/check.h"
 #include "runtime/fail.h"
 #include "runtime/small_array.h"
@@ -167,67 +167,89 @@ struct RecordedInputs {
   SmallArray<detail::TapeLink, 5> links;
 };
 
-/// Runs the code of a call. `before(number)` is called when all arguments are known, before any is written;
-/// random numbers start from what `reserve` returns.
-template <class Before, class Reserve>
-void run_entry(const OpCall& call, const EagerEntry& entry, std::span<Tensor> outputs, Before before,
-               Reserve reserve) {
+/// The arrays that an operator updates in place. Their new contents are constants, as those of a recorded
+/// update are. An array with a gradient attached stays one.
+void end_histories(const OpCall& call, const ExecutablePlan& plan) {
+  for (const ExecutablePlan::WriteBack& w : plan.write_backs)
+    if (const Tensor& t = *call.inputs[w.input]; detail::has_link(t) && !detail::variable_of(t))
+      detail::record_write(t, Tensor(), /*has_rest=*/false, call.where);
+}
+
+/// A call that is no entry of the tape.
+struct Unrecorded {
+  void begin(const Tensor&) const {}
+  void finish(const RandomState&) const {}
+};
+
+/// A call that is one, unless no gradient passes its operator.
+struct Recorded {
+  const OpCall& call;
+  const EagerEntry& entry;
+  RecordedInputs& inputs;
+  std::span<const Tensor> outputs;  ///< all of them
+  std::optional<detail::CallRecording> recording = {};
+
+  void begin(const Tensor& number) {
+    if (entry.gradient) recording = inputs.record(call, entry, number);
+  }
+  void finish(const RandomState& random) {
+    if (recording) recording->finish(outputs, random);
+  }
+};
+
+/// Runs the code of a call. `tape.begin(number)` is called with the number that the code takes as an array,
+/// if it does; random numbers start from what `reserve` returns.
+template <class Tape, class Reserve>
+void run_entry(const OpCall& call, const EagerEntry& entry, std::span<Tensor> outputs, Tape&& tape,
+               Reserve&& reserve) {
   if (outputs.size() > entry.outputs.size())
     fail_internal("{} has {} outputs, {} were requested", call.op.name, entry.outputs.size(), outputs.size());
-  CallFrame frame(*entry.executable);
+  detail::ArrayCall code(*entry.executable);
   std::size_t place = 0;
   for (const Tensor* t : call.inputs) {
     if (place == entry.number_input) ++place;
-    frame.set_argument(place++, *TensorAccess::array(*t), TensorAccess::byte_offset(*t));
+    code.set_argument(place++, *t);
   }
   Tensor number;
   if (entry.number_input) {
     number = number_tensor(call);
-    frame.set_argument(*entry.number_input, *TensorAccess::array(number));
+    code.set_argument(*entry.number_input, number);
   }
   std::vector<Buffer> unwanted;
-  for (std::size_t i = 0; i < frame.result_count(); ++i) {
+  for (std::size_t i = 0; i < code.result_count(); ++i) {
     const TensorType& type = entry.outputs[i];
-    if (i < outputs.size()) {
-      outputs[i] = TensorAccess::empty(type.shape, type.dtype, entry.executable->device());
-      frame.set_result(i, TensorAccess::array(outputs[i])->data());
-    } else {
-      frame.set_result(i, unwanted.emplace_back(type, entry.executable->device()).data());
-    }
+    if (i < outputs.size())
+      outputs[i] = code.make_result(i, type);
+    else
+      code.set_result(i, unwanted.emplace_back(type, code.device()));
   }
-  before(number);
-  // What the operator updates in place: the tape may need the old contents.
-  for (const ExecutablePlan::WriteBack& w : entry.executable->plan().write_backs)
-    if (!entry.number_input) detail::before_write(*TensorAccess::array(*call.inputs[w.input]));
+  // The end of a history may look up other code, which may end this entry.
+  std::shared_ptr<const Executable> writing;
+  if (code.writes_arguments() && !entry.number_input) [[unlikely]]
+    writing = entry.executable;
+  const auto begin = [&] {
+    tape.begin(number);
+    if (writing) [[unlikely]]
+      end_histories(call, writing->plan());
+  };
   try {
-    frame.run(reserve);
+    code.run(detail::TapeSteps{begin, [&](const RandomState& random) { tape.finish(random); }}, reserve);
   } catch (const ValueError& e) {
     // An eager operator's code is shared by all lines that call it. A body belongs to this call and has its
     // own lines.
     if (!call.bodies.empty()) throw;
     throw Error(line_prefix(call.where) + e.message());
   }
-  // The updated contents are constants, as a recorded update is.
-  for (const ExecutablePlan::WriteBack& w : entry.executable->plan().write_backs)
-    if (const Tensor& t = *call.inputs[w.input];
-        !entry.number_input && detail::has_link(t) && !detail::variable_of(t))
-      detail::record_write(t, Tensor(), /*has_rest=*/false, call.where);
 }
 
 /// A call that is an entry of the tape too, which knows all outputs.
 void run_recorded(const OpCall& call, std::span<Tensor> wanted, const RandomState* random) {
   RecordedInputs inputs(call);
   const EagerEntry& entry = eager_entry(call);
-  SmallArray<Tensor, 2> outputs(entry.outputs.size());
-  std::optional<detail::CallRecording> recording;
-  RandomState taken;
-  run_entry(
-      call, entry, outputs,
-      [&](const Tensor& number) {
-        if (entry.gradient) recording = inputs.record(call, entry, number);
-      },
-      [&](std::int64_t draws) { return taken = random ? *random : reserve_random(draws); });
-  if (recording) recording->finish(outputs, taken);
+  SmallArray<Tensor, 2> all(entry.outputs.size());
+  const std::span<Tensor> outputs(all.data(), all.size());
+  run_entry(call, entry, outputs, Recorded{call, entry, inputs, outputs},
+            [&](std::int64_t draws) { return random ? *random : reserve_random(draws); });
   std::move(outputs.begin(), outputs.begin() + wanted.size(), wanted.begin());
 }
 
@@ -236,11 +258,10 @@ void run_recorded(const OpCall& call, std::span<Tensor> wanted, const RandomStat
 void run_eagerly(const OpCall& call, std::span<Tensor> outputs, const RandomState* random) {
   if (detail::is_recording() && has_history(call)) return run_recorded(call, outputs, random);
   const EagerEntry& entry = eager_entry(call);
-  const auto nothing = [](const Tensor&) {};
   if (random)
-    run_entry(call, entry, outputs, nothing, [&](std::int64_t) { return *random; });
+    run_entry(call, entry, outputs, Unrecorded(), [&](std::int64_t) { return *random; });
   else
-    run_entry(call, entry, outputs, nothing, reserve_random);
+    run_entry(call, entry, outputs, Unrecorded(), reserve_random);
 }
 
 Tensor record_on_tape(const OpCall& call) {
@@ -262,8 +283,7 @@ Tensor invoke_one(const OpCall& call) {
     if (context.recording && has_history(call)) [[unlikely]]
       run_recorded(call, {&out, 1}, nullptr);
     else
-      run_entry(
-          call, eager_entry(call), {&out, 1}, [](const Tensor&) {}, reserve_random);
+      run_entry(call, eager_entry(call), {&out, 1}, Unrecorded(), reserve_random);
     return out;
   });
 }

@@ -1,13 +1,13 @@
 // Running a model: node by node, or compiled as one graph.
 #include "codegen/driver/compile.h"
 #include "codegen/driver/joint.h"
+#include "frontend/call/array_call.h"
 #include "frontend/model/model_state.h"
 #include "frontend/model/planned_model.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
-#include "runtime/call_frame.h"
 #include "runtime/fail.h"
 
 #include <kiln/autograd.h>
@@ -94,15 +94,11 @@ namespace {
 
 /// One call, on arrays of the executable's device.
 std::vector<Tensor> call(const Executable& executable, const std::vector<Tensor>& variables) {
-  CallFrame frame(executable);
-  for (std::size_t i = 0; i < variables.size(); ++i)
-    frame.set_argument(i, *TensorAccess::array(variables[i]), TensorAccess::byte_offset(variables[i]));
-  std::vector<Tensor> outputs;
-  for (const TensorType& type : executable.plan().outputs) {
-    outputs.push_back(TensorAccess::empty(type.shape, type.dtype, executable.device()));
-    frame.set_result(outputs.size() - 1, TensorAccess::data(outputs.back()));
-  }
-  frame.run(reserve_random);
+  detail::ArrayCall code(executable);
+  detail::ArgumentList arguments(code);
+  for (const Tensor& t : variables) arguments.add(t);
+  std::vector<Tensor> outputs = code.make_results();
+  code.run(detail::NoTape(), reserve_random);
   return outputs;
 }
 

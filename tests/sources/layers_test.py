@@ -3,7 +3,7 @@
 usage: layers_test.py SOURCE_FOLDER
 
 Data flows one way, from frontend over ir and passes to codegen, and runtime is beneath. A line that names more than a file
-needs is an error too, so that the table stays what the sources do.
+needs is an error too, so that the table stays what the sources do. A second table says who owns a step of a protocol.
 """
 
 import pathlib
@@ -33,8 +33,10 @@ MAY_INCLUDE = {
     "frontend/ops": ["ir", "runtime"],
     # An operator call runs at once (eager) or is recorded (trace), and what it is called on is an array (tensor).
     "frontend/tensor": ["frontend/autograd", "frontend/eager", "frontend/ops", "frontend/trace", "ir", "runtime"],
-    "frontend/eager": ["codegen/driver", "frontend/autograd", "frontend/tensor", "frontend/trace", "ir", "runtime"],
-    "frontend/autograd": ["codegen/driver", "frontend/eager", "frontend/ops", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    # What a call on arrays is, whatever makes it.
+    "frontend/call": ["frontend/autograd", "frontend/tensor", "runtime"],
+    "frontend/eager": ["codegen/driver", "frontend/autograd", "frontend/call", "frontend/tensor", "frontend/trace", "ir", "runtime"],
+    "frontend/autograd": ["codegen/driver", "frontend/call", "frontend/eager", "frontend/ops", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/trace": ["frontend/autograd", "frontend/eager", "frontend/tensor", "ir", "runtime"],
     "frontend/api": ["frontend/eager", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/formats": ["frontend/eager", "frontend/tensor", "runtime"],
@@ -49,8 +51,8 @@ MAY_INCLUDE = {
         "frontend/eager", "frontend/formats", "frontend/gluon/hybridize", "frontend/gluon/parameter", "frontend/symbol",
         "frontend/symbol/json", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/gluon/hybridize": [
-        "codegen/driver", "frontend/autograd", "frontend/eager", "frontend/gluon/block", "frontend/gluon/parameter", "frontend/tensor",
-        "frontend/trace", "ir", "runtime"],
+        "codegen/driver", "frontend/autograd", "frontend/call", "frontend/eager", "frontend/gluon/block", "frontend/gluon/parameter",
+        "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/gluon/nn": [
         "frontend/eager", "frontend/gluon/block", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/gluon/rnn": [
@@ -59,7 +61,8 @@ MAY_INCLUDE = {
     "frontend/gluon/loss": ["frontend/api", "frontend/eager", "frontend/tensor", "ir", "runtime"],
     "frontend/gluon/metric": ["frontend/eager", "runtime"],
     "frontend/gluon/trainer": [
-        "codegen/driver", "frontend/autograd", "frontend/eager", "frontend/formats", "frontend/gluon/block", "frontend/gluon/hybridize",
+        "codegen/driver", "frontend/autograd", "frontend/call", "frontend/eager", "frontend/formats", "frontend/gluon/block",
+        "frontend/gluon/hybridize",
         "frontend/gluon/parameter",
         "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/gluon/checkpoint": [
@@ -67,8 +70,8 @@ MAY_INCLUDE = {
     "frontend/gluon/progress": ["frontend/eager", "frontend/formats", "runtime"],
     "frontend/gluon/model_zoo": ["frontend/eager", "frontend/tensor", "runtime"],
     "frontend/model": [
-        "codegen/driver", "frontend/eager", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir",
-        "runtime"],
+        "codegen/driver", "frontend/call", "frontend/eager", "frontend/formats", "frontend/symbol", "frontend/tensor", "frontend/trace",
+        "ir", "runtime"],
     # Programs that use the library as users do, and the internal interfaces that the command uses.
     "tools/kiln": ["codegen/driver", "codegen/target", "frontend/tensor"],
     "tools/precompile": [],
@@ -77,12 +80,21 @@ MAY_INCLUDE = {
     "runtime/include/kiln": [],
     "frontend/include/kiln": [],
 }
+# A step of a protocol that one file owns: the code that may name it (folders and files), and how often at most.
+OWNED = {
+    # The memory of one call: the order of the steps around it is that of an array call.
+    "CallFrame": (["runtime/", "frontend/call/array_call.h"], None),
+    # What the tape needs of an array that is about to be written. A declaration is no use. The users: an array call, elements that the
+    # program writes, and a write through a view.
+    "before_write": (["frontend/call/array_call.cpp", "frontend/tensor/"], 3),
+}
 # Headers of LLVM and MLIR stay below the frontend, and never reach a user.
 MLIR = {"ir", "passes"} | {folder for folder in MAY_INCLUDE if folder.startswith("codegen/")}
 
 source = pathlib.Path(sys.argv[1])
 errors = []
 used = {folder: set() for folder in MAY_INCLUDE}
+uses = {name: [] for name in OWNED}
 for path in sorted(p for top in {f.split("/")[0] for f in MAY_INCLUDE} for p in (source / top).rglob("*")):
     if path.suffix not in (".cpp", ".h"):
         continue
@@ -92,6 +104,9 @@ for path in sorted(p for top in {f.split("/")[0] for f in MAY_INCLUDE} for p in 
         errors.append(f"{name}: the table of {pathlib.Path(__file__).name} has no line for {folder}")
         continue
     for line, text in enumerate(path.read_text().splitlines(), 1):
+        for owned, places in uses.items():
+            if re.search(rf"(?<!void )\b{owned}\b", text.split("//")[0]):
+                places.append(f"{name}:{line}")
         if re.match(r"#include <(mlir|llvm)/", text) and folder not in MLIR:
             errors.append(f"{name}:{line}: {folder} may not include headers of LLVM and MLIR")
         if included := re.match(r'#include "([^"]+)"', text):
@@ -101,6 +116,12 @@ for path in sorted(p for top in {f.split("/")[0] for f in MAY_INCLUDE} for p in 
                 errors.append(f"{name}:{line}: {folder} may not include {other}")
 for folder, others in MAY_INCLUDE.items():
     errors += [f"nothing in {folder} includes {other}: its line names too much" for other in set(others) - used[folder]]
+for owned, (owners, most) in OWNED.items():
+    errors += [f"{place}: {owned} belongs to {', '.join(owners)}" for place in uses[owned] if not place.startswith(tuple(owners))]
+    if most and len(uses[owned]) > most:
+        errors.append(f"{owned} is used {len(uses[owned])} times, at most {most} may: {', '.join(uses[owned])}")
+    if not uses[owned]:
+        errors.append(f"nothing uses {owned}: its line names what is gone")
 if errors:
     sys.exit("\n".join(errors))
 print(f"{len(MAY_INCLUDE)} folders")

@@ -21,7 +21,7 @@ using detail::TracedCall;
 
 struct BoundCall::State {
   explicit State(std::shared_ptr<const TracedCall> c)
-      : call(std::move(c)), frame(call->executable->refined()), repeated(call->executable->refined()) {}
+      : call(std::move(c)), code(call->executable->refined()), repeated(call->executable->refined()) {}
 
   std::string block;
   std::shared_ptr<const TracedCall> call;
@@ -30,7 +30,7 @@ struct BoundCall::State {
   Tensors inputs;
   Tensors results;
   std::vector<std::shared_ptr<Array>> arrays;  // written by each run
-  CallFrame frame;
+  detail::ArrayCall code;
   RepeatedCall repeated;
 
   bool owns(const Tensor& t) const {
@@ -45,7 +45,8 @@ struct BoundCall::State {
   }
   void bind(const Tensors& to) {
     inputs = to;
-    call->fill_arguments(inputs, frame);
+    detail::ArgumentList arguments(code);
+    call->fill_arguments(inputs, arguments);
     call->fill_results(inputs, arrays, TracedCall::Made::kept, results);
   }
 };
@@ -73,13 +74,12 @@ const Tensors& BoundCall::run(Where where) {
         "{}The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
         "that it holds): bind it again",
         line_prefix(where), s.block);
-  for (const auto& array : s.arrays) detail::before_write(*array);
-  if (const ExecutablePlan& plan = s.call->executable->plan(); !plan.write_backs.empty()) {
-    s.call->end_history(s.inputs);
-    s.call->before_writes(plan, s.inputs);
-  }
-  at_line(where, [&] { s.frame.repeat(s.repeated, reserve_random); });
-  for (const auto& array : s.arrays) array->bump_version();
+  const auto begin = [&] {
+    if (s.code.writes_arguments()) s.call->end_history(s.inputs);
+  };
+  at_line(where, [&] {
+    s.code.repeat(s.repeated, detail::TapeSteps{begin, [](const RandomState&) {}}, reserve_random);
+  });
   return s.results;
 }
 
@@ -143,8 +143,8 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
     const Device device = call.executable->device();
     bound->arrays.push_back(
         at_line(line, [&] { return std::make_shared<Array>(Buffer(type, device), type.shape); }));
-    bound->frame.set_result(bound->arrays.size() - 1, bound->arrays.back()->data());
   }
+  bound->code.set_results(bound->arrays);
   bound->results.resize(call.results.size());
   bound->bind(inputs);
   return BoundCall(std::move(bound));

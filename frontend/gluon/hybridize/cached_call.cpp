@@ -123,12 +123,11 @@ bool TracedCall::confirm() const {
 
 bool TracedCall::written_overlap(std::span<const Tensor> inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Storage& in = *TensorAccess::array(inputs[i]);
+    const Array& in = *TensorAccess::array(inputs[i]);
     for (const std::uint32_t w : written_captures)
       if (in.overlaps(*captures[w].array.get())) return true;
     if (!writes_inputs) continue;
-    for (std::size_t j = 0; j < i; ++j)
-      if (in.overlaps(*TensorAccess::array(inputs[j]))) return true;
+    if (detail::shares_memory(in, inputs.first(i))) return true;
     for (const Capture& c : captures)
       if (in.overlaps(*c.array.get())) return true;
   }
@@ -169,18 +168,18 @@ void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, 
 }
 
 void TracedCall::run_alone(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  CallFrame frame(*executable);
-  fill_arguments(inputs, frame);
+  detail::ArrayCall code(*executable);
+  detail::ArgumentList arguments(code);
+  fill_arguments(inputs, arguments);
   SmallArray<std::shared_ptr<Array>, 8> arrays(fresh.size());
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     arrays[i] = std::make_shared<Array>(Buffer(fresh_bytes[i], executable->device()), fresh[i].shape);
-    frame.set_result(i, arrays[i]->data());
+    code.set_result(i, *arrays[i]);
   }
-  if (!executable->plan().write_backs.empty()) {
-    end_history(inputs);
-    before_writes(executable->plan(), inputs);
-  }
-  frame.run(reserve_random);
+  const auto begin = [&] {
+    if (code.writes_arguments()) end_history(inputs);
+  };
+  code.run(detail::TapeSteps{begin, [](const RandomState&) {}}, reserve_random);
   fill_results(inputs, {arrays.data(), fresh.size()}, Made::taken, outputs);
 }
 
@@ -188,23 +187,24 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
   std::optional<CallRecording> recorded = recording(inputs);
   if (!recorded) return run_alone(inputs, outputs);
   const JointCode* const joint_code = recorded->joint();
-  const Executable& code = joint_code ? joint_code->forward(versions_of(*joint_code, inputs)) : *executable;
-  CallFrame frame(code);
-  fill_arguments(inputs, frame);
+  detail::ArrayCall code(joint_code ? joint_code->forward(versions_of(*joint_code, inputs)) : *executable);
+  detail::ArgumentList arguments(code);
+  fill_arguments(inputs, arguments);
   std::vector<std::shared_ptr<Array>> arrays;
   for (const TensorType& type : fresh) {
     arrays.push_back(std::make_shared<Array>(Buffer(type, code.device()), type.shape));
-    frame.set_result(arrays.size() - 1, arrays.back()->data());
+    code.set_result(arrays.size() - 1, *arrays.back());
   }
-  if (joint_code) frame.set_saved(recorded->saved_values().data());
-  before_writes(code.plan(), inputs);
-  RandomState random;
-  frame.run([&](std::int64_t draws) { return random = reserve_random(draws); });
+  if (joint_code) code.set_saved(recorded->saved_values().data());
   std::vector<Tensor> made;
-  for (std::size_t i = 0; i < fresh.size(); ++i)
-    made.push_back(TensorAccess::make(arrays[i], 0, fresh[i].shape, fresh[i].dtype));
-  for (const InPlace& w : in_place) made.push_back(argument(inputs, w.argument));
-  recorded->finish(made, random);
+  // The entry is open: it has chosen the code.
+  const auto finish = [&](const RandomState& random) {
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+      made.push_back(TensorAccess::make(arrays[i], 0, fresh[i].shape, fresh[i].dtype));
+    for (const InPlace& w : in_place) made.push_back(argument(inputs, w.argument));
+    recorded->finish(made, random);
+  };
+  code.run(detail::TapeSteps{[] {}, finish}, reserve_random);
   fill_results(inputs, arrays, Made::taken, outputs);
   own_results(made, outputs);
 }
@@ -271,16 +271,9 @@ void TracedCall::end_history(std::span<const Tensor> inputs) const {
   }
 }
 
-void TracedCall::before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const {
-  for (const ExecutablePlan::WriteBack& w : plan.write_backs)
-    before_write(*TensorAccess::array(argument(inputs, w.input)));
-}
-
-void TracedCall::fill_arguments(std::span<const Tensor> inputs, CallFrame& frame) const {
-  std::size_t i = 0;
-  for (const Tensor& t : inputs)
-    frame.set_argument(i++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
-  for (const Capture& c : captures) frame.set_argument(i++, *c.array.get());
+void TracedCall::fill_arguments(std::span<const Tensor> inputs, ArgumentList& arguments) const {
+  for (const Tensor& t : inputs) arguments.add(t);
+  for (const Capture& c : captures) arguments.add(*c.array.get());
 }
 
 void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays,

@@ -1,10 +1,10 @@
 #pragma once
 #include "frontend/autograd/tape.h"
+#include "frontend/call/array_call.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/parameter/revision.h"
 #include "frontend/trace/call_trace.h"
 #include "ir/graph.h"
-#include "runtime/call_frame.h"
 #include "runtime/fork_gate.h"
 
 #include <kiln/block.h>
@@ -219,10 +219,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   std::optional<CallRecording> recording(std::span<const Tensor> inputs) const;
   /// Outside of Record: what the code writes has no history.
   void end_history(std::span<const Tensor> inputs) const;
-  /// Saves the contents of the arguments that `plan` writes, if the tape needs them.
-  void before_writes(const ExecutablePlan& plan, std::span<const Tensor> inputs) const;
-  /// Sets the arguments of the frame.
-  void fill_arguments(std::span<const Tensor> inputs, CallFrame& frame) const;
+  /// Adds the inputs, then the captured arrays.
+  void fill_arguments(std::span<const Tensor> inputs, ArgumentList& arguments) const;
   /// Fills the results. They take over the fresh arrays (`taken`), or share them with the caller (`kept`).
   enum class Made : bool { taken, kept };
   void fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays, Made made,

@@ -175,20 +175,15 @@ std::optional<RecordingDifference> first_differing_node(const Runs& r) {
   for (const Tensor& t : r.inputs) given.push_back(r.arguments.copy_of(t));
   for (const TracedCall::Capture& c : r.call.captures) given.push_back(r.arguments.copy_of(c.whole()));
   std::unordered_map<const ir::Node*, Tensors> values;
-  CallFrame frame(*executable);
+  detail::ArrayCall code(*executable);
   Tensors copies;  // separate for each run: operators that keep statistics write to them
   for (std::size_t i = 0; i < given.size(); ++i) {
     copies.push_back(duplicate(given[i]));
-    frame.set_argument(i, *TensorAccess::array(copies.back()));
+    code.set_argument(i, copies.back());
     values[graph.inputs[i].get()] = {duplicate(given[i])};
   }
-  Tensors compiled;
-  for (const ir::Entry& e : graph.outputs) {
-    const TensorType& type = e.node->types.at(e.output);
-    compiled.push_back(TensorAccess::empty(type.shape, type.dtype, device));
-    frame.set_result(compiled.size() - 1, TensorAccess::array(compiled.back())->data());
-  }
-  frame.run([&](std::int64_t) { return r.random; });
+  const Tensors compiled = code.make_results();
+  code.run(detail::NoTape(), [&](std::int64_t) { return r.random; });
 
   const RandomBlock draws(r.random);
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {

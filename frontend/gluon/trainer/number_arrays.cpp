@@ -28,14 +28,12 @@ void NumberArrays::assign(std::span<const double> numbers, std::span<const Updat
   round(numbers, parameters, DType::f64, device, doubles_);
 }
 
-void NumberArrays::set(CallFrame& frame, std::size_t first,
-                       std::span<const UpdatedParameter> parameters) const {
+void NumberArrays::add_to(ArgumentList& arguments, std::span<const UpdatedParameter> parameters) const {
   std::size_t number = 0;
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     const Tensor& array = parameters[k].computed() == DType::f64 ? doubles_ : singles_;
     for (; number < (k + 1) * size_ / parameters.size(); ++number)
-      frame.set_argument(first + number, *TensorAccess::array(array),
-                         number * size_of(TensorAccess::dtype(array)));
+      arguments.add(*TensorAccess::array(array), number * size_of(TensorAccess::dtype(array)));
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
+#include "frontend/call/array_call.h"
 #include "frontend/gluon/trainer/update_graph.h"
-#include "runtime/call_frame.h"
 
 #include <span>
 #include <vector>
@@ -13,10 +13,8 @@ class NumberArrays {
  public:
   /// Takes over `numbers`: as many for each of `parameters`, which are on `device`.
   void assign(std::span<const double> numbers, std::span<const UpdatedParameter> parameters, Device device);
-  /// Sets the frame's arguments from number `first` on, for the `parameters` of assign(). The arrays outlive
-  /// its run.
-  void set(CallFrame& frame, std::size_t first, std::span<const UpdatedParameter> parameters) const;
-  std::size_t size() const { return size_; }
+  /// Adds the numbers, for the `parameters` of assign(). The arrays outlive the call.
+  void add_to(ArgumentList& arguments, std::span<const UpdatedParameter> parameters) const;
 
  private:
   std::size_t size_ = 0;

@@ -7,7 +7,6 @@
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/trainer/trainer_state.h"
 #include "frontend/trace/trace.h"
-#include "runtime/call_frame.h"
 #include "runtime/fail.h"
 #include "runtime/once.h"
 #include "runtime/small_array.h"
@@ -66,14 +65,13 @@ class LossOfNetwork final : public HybridBlock {
 class ResultArrays {
  public:
   /// An array that nothing else refers to.
-  Array& next(const TensorType& type, Device device) {
+  const std::shared_ptr<Array>& next(const TensorType& type, Device device) {
     last_.swap(before_);
     // The tape may read the contents of an array that the program no longer has.
     if (!last_ || last_.use_count() > 1 || last_->tape.load(std::memory_order_acquire) != nullptr)
       last_ = std::make_shared<Array>(Buffer(type, device), type.shape);
-    return *last_;
+    return last_;
   }
-  const std::shared_ptr<Array>& last() const { return last_; }
 
  private:
   std::shared_ptr<Array> last_, before_;
@@ -87,7 +85,7 @@ struct CompiledStep {
   std::vector<Tensor> captured;                  ///< by the update, besides its arguments
   std::shared_ptr<const Executable> executable;  ///< null: such steps run line by line
   // What a call needs besides, made once.
-  std::optional<CallFrame> frame;
+  std::optional<detail::ArrayCall> code;
   detail::NextUpdate next;
   std::vector<ResultArrays> arrays;
   std::vector<std::shared_ptr<Array>> results;  ///< the last of `arrays`
@@ -228,7 +226,7 @@ struct TrainStep::State {
         options.precision = made->precision;
         made->executable = compile_step(
             step_graph(std::move(graph), *std::move(request), std::move(update), chosen.size()), options);
-        made->frame.emplace(*made->executable);
+        made->code.emplace(*made->executable);
         made->arrays.resize(made->call->fresh.size());
         made->results.resize(made->call->fresh.size());
       }
@@ -246,9 +244,8 @@ struct TrainStep::State {
                     [&](const auto& w) { return detail::has_link(s.call->argument(inputs, w.argument)); }))
       return true;
     for (const std::size_t i : s.choice.chosen) {
-      const Storage& weight = *TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data);
-      for (const Tensor& input : inputs)
-        if (weight.overlaps(*TensorAccess::array(input))) return true;
+      const Array& weight = *TensorAccess::array(ParameterAccess::state(t.parameters[i].parameter).data);
+      if (detail::shares_memory(weight, inputs)) return true;
     }
     return false;
   }
@@ -259,17 +256,13 @@ struct TrainStep::State {
     t.make_states(s.choice);
     t.prepare(s.choice, batch_size, s.next);
 
-    CallFrame& frame = *s.frame;
-    call.fill_arguments(inputs, frame);
-    t.set_arguments(frame, inputs.size() + call.captures.size(), s.choice, s.next, s.captured);
-    for (std::size_t i = 0; i < call.fresh.size(); ++i) {
-      frame.set_result(i, s.arrays[i].next(call.fresh[i], s.executable->device()).data());
-      s.results[i] = s.arrays[i].last();
-    }
-    t.before_update(s.choice, s.captured);
-    for (const std::uint32_t w : call.written_captures) detail::before_write(*call.captures[w].array.get());
-    frame.run(reserve_random);
-    for (const auto& array : s.results) array->bump_version();
+    detail::ArgumentList arguments(*s.code);
+    call.fill_arguments(inputs, arguments);
+    t.add_arguments(arguments, s.choice, s.next, s.captured);
+    for (std::size_t i = 0; i < call.fresh.size(); ++i)
+      s.results[i] = s.arrays[i].next(call.fresh[i], s.executable->device());
+    s.code->set_results(s.results);
+    s.code->run(detail::NoTape(), reserve_random);
     t.finish(s.choice, s.next);
     Tensor out;
     call.fill_results(inputs, s.results, TracedCall::Made::taken, {&out, 1});

@@ -6,7 +6,6 @@
 #include "frontend/gluon/trainer/trainer_state.h"
 #include "frontend/tensor/random_state.h"
 #include "frontend/trace/trace.h"
-#include "runtime/call_frame.h"
 #include "runtime/fail.h"
 
 #include <kiln/trainer.h>
@@ -84,7 +83,7 @@ CompiledUpdate& code_for(TrainerState& state, const UpdateChoice& choice, std::s
   made->choice = choice;
   made->update = state.graph(choice, where);
   made->executable = compile(made->update.graph, on_device(default_options(), choice.device));
-  made->frame.emplace(*made->executable);
+  made->call.emplace(*made->executable);
   state.compiled.insert(state.compiled.begin(), std::move(made));
   if (state.compiled.size() > most_updates) state.compiled.pop_back();
   return *state.compiled.front();
@@ -97,20 +96,6 @@ const Tensor& gradient_of(const detail::TrainedParameter& p) {
   return detail::gradient_of(*detail::variable_of(weight_of(p)));
 }
 
-/// Sets the arguments of a frame in order.
-class UpdateArguments {
- public:
-  explicit UpdateArguments(CallFrame& frame) : frame_(frame) {}
-  void add(const Tensor& t) {
-    frame_.set_argument(next_++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
-  }
-  std::size_t count() const { return next_; }
-
- private:
-  CallFrame& frame_;
-  std::size_t next_ = 0;
-};
-
 void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_location where) {
   if (!code.all_finite) {
     const CallSite site(where, where);
@@ -118,13 +103,11 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
                               on_device(default_options(), code.choice.device));
   }
   const std::vector<std::size_t>& chosen = code.choice.chosen;
-  const Tensor all =
-      TensorAccess::empty({static_cast<std::int64_t>(chosen.size())}, DType::f32, code.choice.device);
-  CallFrame frame(*code.all_finite);
-  UpdateArguments arguments(frame);
+  detail::ArrayCall call(*code.all_finite);
+  detail::ArgumentList arguments(call);
   for (const std::size_t i : chosen) arguments.add(gradient_of(state.parameters[i]));
-  frame.set_result(0, TensorAccess::data(all));
-  frame.run(reserve_random);
+  const Tensor all = call.make_results()[0];
+  call.run(detail::NoTape(), reserve_random);
   const std::vector<float> sums = all.to_vector<float>();
   for (std::size_t k = 0; k < sums.size(); ++k)
     if (std::isnan(sums[k]))
@@ -137,12 +120,11 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
 
 /// Runs the update that is prepared.
 void run(const TrainerState& state, CompiledUpdate& code) {
-  UpdateArguments arguments(*code.frame);
+  detail::ArgumentList arguments(*code.call);
   for (const std::size_t i : code.choice.chosen) arguments.add(weight_of(state.parameters[i]));
   for (const std::size_t i : code.choice.chosen) arguments.add(gradient_of(state.parameters[i]));
-  state.set_arguments(*code.frame, arguments.count(), code.choice, code.next, code.update.captured);
-  state.before_update(code.choice, code.update.captured);
-  code.frame->run(reserve_random);
+  state.add_arguments(arguments, code.choice, code.next, code.update.captured);
+  code.call->run(detail::NoTape(), reserve_random);
 }
 
 }  // namespace

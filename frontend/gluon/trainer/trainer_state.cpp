@@ -157,24 +157,12 @@ void TrainerState::prepare(const UpdateChoice& of, std::int64_t batch_size, Next
   next.arrays.assign(next.numbers, of.parameters, of.device);
 }
 
-void TrainerState::set_arguments(CallFrame& frame, std::size_t first, const UpdateChoice& of,
-                                 const NextUpdate& next, std::span<const Tensor> captured) const {
-  const auto add = [&](const Tensor& t) {
-    frame.set_argument(first++, *TensorAccess::array(t), TensorAccess::byte_offset(t));
-  };
+void TrainerState::add_arguments(ArgumentList& arguments, const UpdateChoice& of, const NextUpdate& next,
+                                 std::span<const Tensor> captured) const {
   for (const std::size_t i : of.chosen)
-    for (const Tensor& s : parameters[i].states) add(s);
-  next.arrays.set(frame, first, of.parameters);
-  first += next.arrays.size();
-  for (const Tensor& t : captured) add(t);
-}
-
-void TrainerState::before_update(const UpdateChoice& of, std::span<const Tensor> captured) const {
-  for (const std::size_t i : of.chosen) {
-    before_write(*TensorAccess::array(ParameterAccess::state(parameters[i].parameter).data));
-    for (const Tensor& s : parameters[i].states) before_write(*TensorAccess::array(s));
-  }
-  for (const Tensor& t : captured) before_write(*TensorAccess::array(t));
+    for (const Tensor& s : parameters[i].states) arguments.add(s);
+  next.arrays.add_to(arguments, of.parameters);
+  for (const Tensor& t : captured) arguments.add(t);
 }
 
 void check_batch_size(std::int64_t batch_size) {

@@ -2,7 +2,6 @@
 #include "frontend/autograd/tape.h"
 #include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/update_graph.h"
-#include "runtime/call_frame.h"
 #include "runtime/executable.h"
 
 #include <kiln/trainer.h>
@@ -52,7 +51,7 @@ struct CompiledUpdate {
   std::shared_ptr<const Executable> executable;
   std::shared_ptr<const Executable> all_finite;  ///< compiled at the first check
   NextUpdate next;
-  std::optional<CallFrame> frame;  ///< of `executable`
+  std::optional<ArrayCall> call;  ///< of `executable`
 };
 
 /// What the handles of a Trainer share. A step is: choose(), make_states(), prepare(), a run of the code of
@@ -85,12 +84,10 @@ struct TrainerState {
   UpdateGraph graph(const UpdateChoice& of, std::source_location where) const;
   /// Counts one more update, and computes its numbers.
   void prepare(const UpdateChoice& of, std::int64_t batch_size, NextUpdate& next) const;
-  /// Sets a frame's arguments from number `first` on to what an update's graph takes behind weights and
-  /// gradients: the states of these parameters, the numbers, and the arrays that the rule captures.
-  void set_arguments(CallFrame& frame, std::size_t first, const UpdateChoice& of, const NextUpdate& next,
+  /// Adds the arguments of an update that follow weights and gradients: the states of these parameters, the
+  /// numbers, and the arrays that the rule captures.
+  void add_arguments(ArgumentList& arguments, const UpdateChoice& of, const NextUpdate& next,
                      std::span<const Tensor> captured) const;
-  /// Saves what an update is about to write, if the tape needs it: for a second backward pass.
-  void before_update(const UpdateChoice& of, std::span<const Tensor> captured) const;
   /// The update has run: takes over the counts, and marks the gradients as read.
   void finish(const UpdateChoice& of, NextUpdate& next);
 };
