@@ -7,7 +7,7 @@
 namespace kiln::codegen {
 namespace {
 
-LoopNest make_nest(Dims extents, std::vector<StridedAccess> accesses) {
+LoopNest make_point_nest(Dims extents, std::vector<StridedAccess> accesses) {
   llvm::SmallVector<Dims> strides;
   for (const StridedAccess& s : accesses) strides.push_back(s.strides);
   ir::collapse_axes(extents, strides);
@@ -31,7 +31,7 @@ Launch launch_points(const Division& division, std::string name, const std::stri
 Launch launch_gpu_pointwise(ir::FusionOp fusion) {
   const PointwiseFusion pointwise(fusion);
   const PointwiseBody& body = pointwise.body;
-  Division division(make_nest(pointwise.extents, pointwise.accesses), Rows::of(fusion));
+  Division division(make_point_nest(pointwise.extents, pointwise.accesses), Rows::of(fusion));
   Launch launch =
       launch_points(division, name_of_location(fusion.getLoc()), body.expr.key(), fusion.getLoc());
   launch.uses_random = body.uses_random();
@@ -47,8 +47,8 @@ Launch launch_gpu_pointwise(ir::FusionOp fusion) {
 }
 
 Launch launch_gpu_copy(const StridedBox& box, DType dtype, mlir::Location loc) {
-  const Division division(make_nest(box.shape, {{dtype, 0, box.from_strides, box.from_offset},
-                                                {dtype, 1, box.to_strides, box.to_offset, false}}),
+  const Division division(make_point_nest(box.shape, {{dtype, 0, box.from_strides, box.from_offset},
+                                                      {dtype, 1, box.to_strides, box.to_offset, false}}),
                           std::nullopt);
   Launch launch = launch_points(division, "copy", "", loc);
   launch.request.emit = [division](KernelBuilder& e, const KernelArgs& args) {

@@ -143,10 +143,10 @@ class TeamReduction : ReductionEmitter {
 };
 
 /// One result of pairwise32 by a thread.
-class Chains : ReductionEmitter {
+class ThreadChains : ReductionEmitter {
  public:
   using Value = mlir::Value;
-  Chains(KernelBuilder& e, const Reduction& red, Value params) : ReductionEmitter(e, red, params) {}
+  ThreadChains(KernelBuilder& e, const Reduction& red, Value params) : ReductionEmitter(e, red, params) {}
 
   Values reduce(LoopPoint& at) { return halves(at, red_.halvings(), e_.index(0), extent_); }
 
@@ -240,7 +240,7 @@ Launch launch_gpu_reduce(ir::FusionOp fusion, const CpuTarget& code) {
     else if (red.register_tree)
       emit_by_threads<RegisterTree>(e, red, division, args);
     else
-      emit_by_threads<Chains>(e, red, division, args);
+      emit_by_threads<ThreadChains>(e, red, division, args);
   };
   return launch;
 }

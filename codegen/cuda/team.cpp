@@ -7,7 +7,7 @@ namespace LLVM = mlir::LLVM;
 namespace arith = mlir::arith;
 
 constexpr int shared_space = 3;
-constexpr std::int32_t all_lanes = -1;
+constexpr std::int32_t whole_warp = -1;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ mlir::Value Team::from_further(mlir::Value v, int lanes) {
 mlir::Value Team::from_first(mlir::Value v) { return shuffle("llvm.nvvm.shfl.sync.idx.i32", v, 0); }
 
 mlir::Value Team::shuffle_word(llvm::StringRef name, mlir::Value value, int by) {
-  return intrinsic(e_.b.getI32Type(), name, {word(all_lanes), value, word(by), word(Team::warp - 1)});
+  return intrinsic(e_.b.getI32Type(), name, {word(whole_warp), value, word(by), word(Team::warp - 1)});
 }
 
 mlir::Value Team::shuffle(llvm::StringRef name, mlir::Value v, int by) {

@@ -15,14 +15,14 @@ using CounterParams = KernelParams<counter_names>;
 using GatherParams = KernelParams<gather_names>;
 
 /// The accesses of a fusion's loops: those of the expression's leaves, then the outputs.
-struct Accesses {
+struct PointwiseAccesses {
   Dims extents;
   std::vector<StridedAccess> all;
   std::vector<std::size_t> of_leaf;
   std::vector<std::optional<GatherLeaf>> gathers;  // per leaf
   std::size_t gather_count = 0, first_output = 0;
 
-  Accesses(const ScalarExpr& expr, llvm::ArrayRef<Output> outputs, int arguments)
+  PointwiseAccesses(const ScalarExpr& expr, llvm::ArrayRef<Output> outputs, int arguments)
       : extents(outputs.front().view.shape.begin(), outputs.front().view.shape.end()) {
     for (const Leaf& leaf : expr.leaves()) {
       of_leaf.push_back(all.size());
@@ -96,7 +96,7 @@ PointwiseFusion::PointwiseFusion(ir::FusionOp fusion)
            .first_output = 0,
            .random_state = 0} {
   const auto arguments = static_cast<int>(fusion.getNumOperands());
-  Accesses found(body.expr, outputs_of(fusion), arguments);
+  PointwiseAccesses found(body.expr, outputs_of(fusion), arguments);
   extents = std::move(found.extents);
   accesses = std::move(found.all);
   body.leaf_access = std::move(found.of_leaf);

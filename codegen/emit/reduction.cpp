@@ -36,14 +36,14 @@ int levels_for(std::int64_t extent) {
 }
 /// The accesses of a reduction: leaves of `before`, leaves of `after` except the root, outputs. Their strides
 /// are over the axes of the operand, 0 along the reduced axes for those over the result.
-struct Accesses {
+struct ReductionAccesses {
   std::vector<StridedAccess> all;  // without strides
   std::vector<Dims> strides;
   std::vector<std::size_t> after_access;  // per leaf of `after`
   std::size_t first_output;
 
-  Accesses(const ScalarExpr& before, const ScalarExpr& after, llvm::ArrayRef<Output> outputs, int arguments,
-           llvm::ArrayRef<bool> reduced) {
+  ReductionAccesses(const ScalarExpr& before, const ScalarExpr& after, llvm::ArrayRef<Output> outputs,
+                    int arguments, llvm::ArrayRef<bool> reduced) {
     const auto over_operand = [&](const Dims& result_strides) {
       Dims strides;
       std::size_t next = 0;
@@ -180,7 +180,7 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   ScalarExpr before(llvm::map_to_vector(roots, [](ir::ReduceOp r) -> mlir::Value { return r.getX(); }));
   ScalarExpr after(values_of(outputs),
                    llvm::map_to_vector(roots, [](ir::ReduceOp r) -> mlir::Value { return r.getResult(); }));
-  Accesses accesses(before, after, outputs, static_cast<int>(fusion.getNumOperands()), reduced);
+  ReductionAccesses accesses(before, after, outputs, static_cast<int>(fusion.getNumOperands()), reduced);
   const auto [kept, inner] = Axes(shape, reduced, accesses.strides);
   for (std::size_t s = 0; s < accesses.all.size(); ++s) accesses.all[s].strides = kept.strides[s];
 

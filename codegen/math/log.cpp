@@ -16,10 +16,10 @@ Num with_limits(Num x, Num log_x) {
 }
 
 /// x = 2^e (1 + f), f in [sqrt(1/2) - 1, sqrt(2) - 1], for finite x > 0.
-struct Parts {
+struct LogParts {
   Num e, f;
 };
-Parts split_f64(Num x, Digits digits) {
+LogParts split_f64(Num x, Digits digits) {
   Num adjust = x.constant(0x1p52 + 1023);
   if (digits == Digits::full) {  // a float is never subnormal here
     Num subnormal = lt(x, 0x1p-1022);
@@ -48,7 +48,7 @@ Num log_small(Num f, Digits digits) {
 }
 
 /// The same in f32: 1 + f from the number with the bits `least` up to twice that.
-Parts split_f32(Num x, std::int64_t least) {
+LogParts split_f32(Num x, std::int64_t least) {
   Num subnormal = lt(x, 0x1p-126);
   Num y = select(subnormal, x * 0x1p23, x);
   Num e = (bits(y) - least) >> 23;
@@ -57,7 +57,7 @@ Parts split_f32(Num x, std::int64_t least) {
 }
 
 /// The same, f in [-1/4, 1/2).
-Parts split_as_x86(Num x) {
+LogParts split_as_x86(Num x) {
   if (has_exponents(x)) {
     Num m = mantissa(x), e = exponent(x);
     return {select(lt(m, 1), e + 1, e), m - 1};
@@ -123,7 +123,7 @@ Num log1p_f32(Num x) {
 }
 
 Num log(Num x, Digits digits) {
-  Parts p = split_f64(x, digits);
+  LogParts p = split_f64(x, digits);
   constexpr double kLn2High = 0x1.62e42fee00000p-1;  // e times this is exact
   constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
   Num small = log_small(p.f, digits);
@@ -131,12 +131,12 @@ Num log(Num x, Digits digits) {
 }
 
 Num log2(Num x, Digits digits) {
-  Parts p = split_f64(x, digits);
+  LogParts p = split_f64(x, digits);
   return with_limits(x, fma(p.f - log_small(p.f, digits), 0x1.71547652b82fep+0, p.e));
 }
 
 Num log10(Num x, Digits digits) {
-  Parts p = split_f64(x, digits);
+  LogParts p = split_f64(x, digits);
   constexpr double kHigh = 0x1.34413509f7000p-2;  // log10(2), e times this is exact
   constexpr double kLow = 0x1.3fde623e2566bp-43;
   Num log_m = p.f - log_small(p.f, digits);

@@ -34,7 +34,7 @@ target_include_directories(
 set_property(GLOBAL PROPERTY kiln_layers "")
 
 # kiln_layer(NAME [MLIR] SOURCES files... [ALONE files...]): the sources of one folder, compiled once. MLIR: they may include
-# LLVM's and MLIR's headers. ALONE: sources that share names of their own with others, so that each is compiled by itself.
+# LLVM's and MLIR's headers. ALONE: sources that are compiled each by itself, such as those that share their own names.
 function(kiln_layer name)
   cmake_parse_arguments(arg "MLIR" "" "SOURCES;ALONE" ${ARGN})
   add_library(kiln_${name} OBJECT ${arg_SOURCES} ${arg_ALONE})

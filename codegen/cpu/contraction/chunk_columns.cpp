@@ -16,12 +16,13 @@ namespace {
 using Value = mlir::Value;
 using Values = llvm::SmallVector<Value>;
 
-constexpr ParamNames names{"k_extent", "columns", "lhs_offset", "lhs_row_stride", "lhs_k_stride"};
+constexpr ParamNames chunk_columns_names{"k_extent", "columns", "lhs_offset", "lhs_row_stride",
+                                         "lhs_k_stride"};
 /// Those of the batch's axes follow.
-using Params = KernelParams<names>;
+using ChunkColumnsParams = KernelParams<chunk_columns_names>;
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
-struct Plan {
+struct ChunkColumnsPlan {
   Tile tile;
   int chunks;  // side by side
   std::int64_t panel;
@@ -36,16 +37,17 @@ struct Plan {
   }
 };
 
-class Emitter {
+class ChunkColumnsEmitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+  ChunkColumnsEmitter(KernelBuilder& e, const ChunkColumnsPlan& plan, Epilogue& epilogue,
+                      const KernelArgs& args)
       : e(e),
         plan_(plan),
         tile_(plan.tile),
         epilogue_(epilogue),
         args_(args),
         params_(e, args.params),
-        batch_(e, args.params, Params::size, plan.batch_axes) {}
+        batch_(e, args.params, ChunkColumnsParams::size, plan.batch_axes) {}
 
   void run() {
     const Value lhs =
@@ -139,11 +141,11 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Plan& plan_;
+  const ChunkColumnsPlan& plan_;
   const Tile& tile_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const ChunkColumnsParams params_;
   const OuterAxes batch_;
   Value lhs_k_stride_, lhs_row_stride_;
   // Of the product.
@@ -165,19 +167,20 @@ std::optional<Launch> launch_chunk_columns(ir::FusionOp fusion, mlir::Value root
   if (registers == 0 || registers > tuning::least_accumulators / 2) return std::nullopt;
   const std::int64_t chunks =
       std::min(tuning::least_accumulators / registers, llvm::divideCeilSigned(p.k_extent, Tile::chunk));
-  const Plan plan{.tile = {dtype, static_cast<int>(rows), static_cast<int>(vectors), lanes},
-                  .chunks = static_cast<int>(chunks),
-                  .panel = p.panel,
-                  .lhs_k_class = stride_class(p.k_stride),
-                  .batch_axes = batch.size(),
-                  .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
-                  .rhs_operand = static_cast<int>(p.rhs)};
+  const ChunkColumnsPlan plan{
+      .tile = {dtype, static_cast<int>(rows), static_cast<int>(vectors), lanes},
+      .chunks = static_cast<int>(chunks),
+      .panel = p.panel,
+      .lhs_k_class = stride_class(p.k_stride),
+      .batch_axes = batch.size(),
+      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
+      .rhs_operand = static_cast<int>(p.rhs)};
   Launch launch{{name_of_location(fusion.getLoc()), plan.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
-  Params::append(launch.params, {{"k_extent", p.k_extent},
-                                 {"columns", p.columns},
-                                 {"lhs_offset", p.lhs.offset},
-                                 {"lhs_row_stride", epilogue.extra_strides(0).back()},
-                                 {"lhs_k_stride", p.k_stride}});
+  ChunkColumnsParams::append(launch.params, {{"k_extent", p.k_extent},
+                                             {"columns", p.columns},
+                                             {"lhs_offset", p.lhs.offset},
+                                             {"lhs_row_stride", epilogue.extra_strides(0).back()},
+                                             {"lhs_k_stride", p.k_stride}});
   OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
                     llvm::ArrayRef(epilogue.extra_strides(1)).drop_back());
   epilogue.append_params(launch.params);
@@ -185,7 +188,7 @@ std::optional<Launch> launch_chunk_columns(ir::FusionOp fusion, mlir::Value root
   launch.grain = grain_for(launch.extent, registers * Tile::cost_of_register(p.k_extent));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, plan, own, args).run();
+    ChunkColumnsEmitter(e, plan, own, args).run();
   };
   return launch;
 }

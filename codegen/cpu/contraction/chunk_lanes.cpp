@@ -20,14 +20,15 @@ namespace {
 using Value = mlir::Value;
 using Values = llvm::SmallVector<Value>;
 
-constexpr ParamNames names{"k_extent", "lhs_offset", "rows", "columns", "lhs_line_stride", "rhs_line_stride"};
+constexpr ParamNames chunk_lanes_names{"k_extent", "lhs_offset",      "rows",
+                                       "columns",  "lhs_line_stride", "rhs_line_stride"};
 /// Those of the batch's axes follow.
-using Params = KernelParams<names>;
+using ChunkLanesParams = KernelParams<chunk_lanes_names>;
 
 constexpr int registers = choices::registers_of_chunks;
 
 /// A or B: lines of `k_extent` elements.
-struct Side {
+struct ChunkSide {
   int operand;
   bool interleaved;  // elements of all lines at one k are neighbours; otherwise those of a line
   int lines;         // built in if interleaved, or held
@@ -41,21 +42,21 @@ struct Side {
 };
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
-struct Plan {
+struct ChunkLanesPlan {
   Tile tile;  // of one register of accumulators
-  Side lhs, rhs;
+  ChunkSide lhs, rhs;
   bool holds_rhs;
   bool streams;  // operands are in L3 or memory
   std::size_t batch_axes;
 
-  const Side& held() const { return holds_rhs ? rhs : lhs; }
-  const Side& other() const { return holds_rhs ? lhs : rhs; }
+  const ChunkSide& held() const { return holds_rhs ? rhs : lhs; }
+  const ChunkSide& other() const { return holds_rhs ? lhs : rhs; }
   int chunks() const { return registers * tile.lanes; }  // of a group
   /// Elements of a chunk that are transposed together.
   int square() const { return tile.lanes >= 4 ? tile.lanes / 2 : tile.lanes; }
   /// Values of k of a side that are transposed one after the other: the elements of a line of the cache, at
   /// least. Chunks are a multiple of 2 KiB apart, so that a line may be gone when it is read again.
-  int step(const Side& side) const {
+  int step(const ChunkSide& side) const {
     constexpr int line_bytes = 64;
     const int line = std::max(line_bytes / static_cast<int>(size_of(tile.dtype)), square());
     return side.interleaved && side.lines > 3 ? square() : line;
@@ -74,16 +75,16 @@ struct Plan {
   }
 };
 
-class Emitter {
+class ChunkLanesEmitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+  ChunkLanesEmitter(KernelBuilder& e, const ChunkLanesPlan& plan, Epilogue& epilogue, const KernelArgs& args)
       : e(e),
         plan_(plan),
         tile_(plan.tile),
         epilogue_(epilogue),
         args_(args),
         params_(e, args.params),
-        batch_(e, args.params, Params::size, plan.batch_axes) {}
+        batch_(e, args.params, ChunkLanesParams::size, plan.batch_axes) {}
 
   void run() {
     const Value lhs =
@@ -196,7 +197,7 @@ class Emitter {
     e.loop(from, to, length, [&](Value first) {
       const Value end = e.min(e.add(first, length), to);
       hold(group, first, end, lanes);
-      const Side& other = plan_.other();
+      const ChunkSide& other = plan_.other();
       if (other.interleaved) return add_interleaved(group, first, end, lanes);
       e.loop(e.index(0), other_lines_, e.index(1),
              [&](Value line) { add_line(line, group, first, end, lanes); });
@@ -205,7 +206,7 @@ class Emitter {
 
   /// Whole steps in [from, to), then, where lanes are not all whole chunks, single values of k.
   using Body = std::function<Values(Value k, int count, mlir::ValueRange carried)>;
-  Values each_step(const Side& side, Value from, Value to, const Lanes& lanes, const Values& carried,
+  Values each_step(const ChunkSide& side, Value from, Value to, const Lanes& lanes, const Values& carried,
                    const Body& body) {
     const int step = plan_.step(side);
     const Value whole = e.whole_steps(from, to, e.index(step));
@@ -270,7 +271,7 @@ class Emitter {
     return e.element(block_, e.add(e.mul(number, all_chunks()), e.index(v * tile_.lanes)), tile_.wide());
   }
   void hold(Value group, Value from, Value to, const Lanes& lanes) {
-    const Side& side = plan_.held();
+    const ChunkSide& side = plan_.held();
     const int own = side.interleaved ? 1 : side.lines, k_elements = side.interleaved ? side.lines : 1;
     for (int line = 0; line < own; ++line) {
       const Value first = e.element(
@@ -367,11 +368,11 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Plan& plan_;
+  const ChunkLanesPlan& plan_;
   const Tile& tile_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const ChunkLanesParams params_;
   const OuterAxes batch_;
   Value rows_, columns_, other_lines_, results_, held_stride_, other_stride_;
   Value block_, sums_, partial_, totals_;  // on the stack
@@ -394,10 +395,10 @@ std::optional<Launch> launch_chunk_lanes(ir::FusionOp fusion, mlir::Value root, 
   if (!choices::has_lanes_of_chunks(rows, p.columns, p.k_extent, lanes, /*of_parameter=*/false))
     return std::nullopt;
   const auto side = [](std::int64_t lines, std::int64_t line_stride, std::int64_t k_stride,
-                       int operand) -> std::optional<Side> {
+                       int operand) -> std::optional<ChunkSide> {
     const bool interleaved = k_stride != 1;
     if (interleaved && (line_stride != 1 || k_stride != lines)) return std::nullopt;
-    return Side{operand, interleaved, static_cast<int>(lines)};
+    return ChunkSide{operand, interleaved, static_cast<int>(lines)};
   };
   const auto lhs = side(rows, row_stride, p.k_stride,
                         static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber())),
@@ -405,20 +406,20 @@ std::optional<Launch> launch_chunk_lanes(ir::FusionOp fusion, mlir::Value root, 
                  side(p.columns, p.unpacked->column_stride, p.unpacked->row_stride, static_cast<int>(p.rhs));
   if (!lhs || !rhs) return std::nullopt;
   const std::int64_t bytes = (rows + p.columns) * p.k_extent * static_cast<std::int64_t>(size_of(dtype));
-  const Plan plan{{dtype, 1, 1, lanes},
-                  *lhs,
-                  *rhs,
-                  p.columns <= rows,
-                  bytes > choices::private_cache_bytes(*target.machine),
-                  batch.size()};
+  const ChunkLanesPlan plan{{dtype, 1, 1, lanes},
+                            *lhs,
+                            *rhs,
+                            p.columns <= rows,
+                            bytes > choices::private_cache_bytes(*target.machine),
+                            batch.size()};
 
   Launch launch{{name_of_location(fusion.getLoc()), plan.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
-  Params::append(launch.params, {{"k_extent", p.k_extent},
-                                 {"lhs_offset", p.lhs.offset},
-                                 {"rows", rows},
-                                 {"columns", p.columns},
-                                 {"lhs_line_stride", row_stride},
-                                 {"rhs_line_stride", p.unpacked->column_stride}});
+  ChunkLanesParams::append(launch.params, {{"k_extent", p.k_extent},
+                                           {"lhs_offset", p.lhs.offset},
+                                           {"rows", rows},
+                                           {"columns", p.columns},
+                                           {"lhs_line_stride", row_stride},
+                                           {"rhs_line_stride", p.unpacked->column_stride}});
   OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
                     llvm::ArrayRef(epilogue.extra_strides(1)).drop_back());
   epilogue.append_params(launch.params);
@@ -427,7 +428,7 @@ std::optional<Launch> launch_chunk_lanes(ir::FusionOp fusion, mlir::Value root, 
   launch.request.in_order = true;  // LLVM would move all loads of a square, and spill it
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, plan, own, args).run();
+    ChunkLanesEmitter(e, plan, own, args).run();
   };
   return launch;
 }

@@ -15,44 +15,45 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr ParamNames names{"k_extent",
-                           "columns",
-                           "rows",
-                           "tiles_of_axis",
-                           "larger_tiles",
-                           "block_row_tiles",
-                           "column_tiles",
-                           "block_column_tiles",
-                           "column_blocks",
-                           "product_row_tiles",
-                           "product_row_blocks",
-                           "column_tiles_of_group",
-                           "lhs_offset",
-                           "lhs_group_stride",
-                           "lhs_k_stride",
-                           "lhs_prefetch",
-                           "panel_stride",
-                           "rhs_group_stride",
-                           "rhs_k_stride",
-                           "rhs_column_stride",  // of a B that is not packed
-                           "epilogue_rows"};
+constexpr ParamNames contraction_names{"k_extent",
+                                       "columns",
+                                       "rows",
+                                       "tiles_of_axis",
+                                       "larger_tiles",
+                                       "block_row_tiles",
+                                       "column_tiles",
+                                       "block_column_tiles",
+                                       "column_blocks",
+                                       "product_row_tiles",
+                                       "product_row_blocks",
+                                       "column_tiles_of_group",
+                                       "lhs_offset",
+                                       "lhs_group_stride",
+                                       "lhs_k_stride",
+                                       "lhs_prefetch",
+                                       "panel_stride",
+                                       "rhs_group_stride",
+                                       "rhs_k_stride",
+                                       "rhs_column_stride",  // of a B that is not packed
+                                       "epilogue_rows"};
 /// Those of A's rows (EvenRows) and of the outer axes follow.
-using Params = KernelParams<names>;
+using ContractionParams = KernelParams<contraction_names>;
 
 /// Emits the kernel.
-class Emitter {
+class ContractionEmitter {
  public:
   using Value = mlir::Value;
 
-  Emitter(KernelBuilder& e, const ContractionPlan& plan, Epilogue& epilogue, const KernelArgs& args)
+  ContractionEmitter(KernelBuilder& e, const ContractionPlan& plan, Epilogue& epilogue,
+                     const KernelArgs& args)
       : e(e),
         plan_(plan),
         tile_(plan.tile),
         epilogue_(epilogue),
         args_(args),
         params_(e, args.params),
-        lhs_rows_(e, args.params, Params::size),
-        outer_(e, args.params, Params::end<EvenRows::Params>(1), plan.outer_count),
+        lhs_rows_(e, args.params, ContractionParams::size),
+        outer_(e, args.params, ContractionParams::end<EvenRows::Params>(1), plan.outer_count),
         vectors_(plan.tile.vectors) {}
 
   void run() {
@@ -506,7 +507,7 @@ class Emitter {
   const Tile& tile_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const ContractionParams params_;
   const EvenRows lhs_rows_;  // row groups, if rows are not even
   const OuterAxes outer_;
   Value lhs_, rhs_, k_offsets_, panel_stride_, lhs_k_stride_, totals_, sums_, copies_, packed_, strips_;
@@ -546,27 +547,27 @@ std::optional<Launch> launch(ir::FusionOp fusion, mlir::Value root, const Contra
       (plan.packer ? std::min(p.k_extent, Tile::chunk) : p.k_extent) * p.panel;
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
   const std::int64_t tiles_of_group = llvm::divideCeilSigned(p.panels, plan.size.panels);
-  Params::append(launch.params, {{"k_extent", p.k_extent},
-                                 {"columns", p.columns},
-                                 {"rows", sizes.rows},
-                                 {"tiles_of_axis", sizes.tiles_of_axis},
-                                 {"larger_tiles", sizes.larger_tiles},
-                                 {"block_row_tiles", sizes.block_row_tiles},
-                                 {"column_tiles", sizes.column_tiles},
-                                 {"block_column_tiles", sizes.block_column_tiles},
-                                 {"column_blocks", sizes.column_blocks},
-                                 {"product_row_tiles", sizes.product_row_tiles},
-                                 {"product_row_blocks", sizes.row_blocks_of_product()},
-                                 {"column_tiles_of_group", tiles_of_group},
-                                 {"lhs_offset", p.lhs.offset},
-                                 {"lhs_group_stride", p.lhs_group},
-                                 {"lhs_k_stride", p.k_stride},
-                                 {"lhs_prefetch", lhs_prefetch_distance(plan, sizes)},
-                                 {"panel_stride", panel_elements},
-                                 {"rhs_group_stride", p.panels * panel_elements},
-                                 {"rhs_k_stride", unpacked.row_stride},
-                                 {"rhs_column_stride", unpacked.column_stride},
-                                 {"epilogue_rows", sizes.epilogue_rows}});
+  ContractionParams::append(launch.params, {{"k_extent", p.k_extent},
+                                            {"columns", p.columns},
+                                            {"rows", sizes.rows},
+                                            {"tiles_of_axis", sizes.tiles_of_axis},
+                                            {"larger_tiles", sizes.larger_tiles},
+                                            {"block_row_tiles", sizes.block_row_tiles},
+                                            {"column_tiles", sizes.column_tiles},
+                                            {"block_column_tiles", sizes.block_column_tiles},
+                                            {"column_blocks", sizes.column_blocks},
+                                            {"product_row_tiles", sizes.product_row_tiles},
+                                            {"product_row_blocks", sizes.row_blocks_of_product()},
+                                            {"column_tiles_of_group", tiles_of_group},
+                                            {"lhs_offset", p.lhs.offset},
+                                            {"lhs_group_stride", p.lhs_group},
+                                            {"lhs_k_stride", p.k_stride},
+                                            {"lhs_prefetch", lhs_prefetch_distance(plan, sizes)},
+                                            {"panel_stride", panel_elements},
+                                            {"rhs_group_stride", p.panels * panel_elements},
+                                            {"rhs_k_stride", unpacked.row_stride},
+                                            {"rhs_column_stride", unpacked.column_stride},
+                                            {"epilogue_rows", sizes.epilogue_rows}});
   EvenRows::append(launch.params,
                    sizes.lhs_strides.back() * static_cast<std::int64_t>(size_of(plan.tile.dtype)),
                    sizes.rows);
@@ -583,7 +584,7 @@ std::optional<Launch> launch(ir::FusionOp fusion, mlir::Value root, const Contra
   launch.scratch_bytes = sizes.scratch_bytes;
   launch.request.emit = [=, plan = plan](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, plan, own, args).run();
+    ContractionEmitter(e, plan, own, args).run();
   };
   return launch;
 }

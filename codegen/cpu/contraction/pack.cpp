@@ -12,9 +12,10 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr ParamNames names{"columns",        "k_extent",      "panels",   "panel_columns", "task_panels",
-                           "tasks_of_batch", "column_stride", "k_stride", "batch_stride"};
-using Params = KernelParams<names>;
+constexpr ParamNames packer_names{"columns",       "k_extent",    "panels",
+                                  "panel_columns", "task_panels", "tasks_of_batch",
+                                  "column_stride", "k_stride",    "batch_stride"};
+using PackerParams = KernelParams<packer_names>;
 
 }  // namespace
 
@@ -131,20 +132,20 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
   const bool reads = packer.neighbours == Packer::Neighbours::columns;
   const std::int64_t together = reads ? std::min<std::int64_t>(panels, tuning::panels_together) : 1,
                      tasks = llvm::divideCeilSigned(panels, std::max<std::int64_t>(together, 1));
-  Params::append(launch.params, {{"columns", n},
-                                 {"k_extent", k_extent},
-                                 {"panels", panels},
-                                 {"panel_columns", panel},
-                                 {"task_panels", together},
-                                 {"tasks_of_batch", tasks},
-                                 {"column_stride", n_stride},
-                                 {"k_stride", k_stride},
-                                 {"batch_stride", n * k_extent}});
+  PackerParams::append(launch.params, {{"columns", n},
+                                       {"k_extent", k_extent},
+                                       {"panels", panels},
+                                       {"panel_columns", panel},
+                                       {"task_panels", together},
+                                       {"tasks_of_batch", tasks},
+                                       {"column_stride", n_stride},
+                                       {"k_stride", k_stride},
+                                       {"batch_stride", n * k_extent}});
   launch.extent = outer * tasks;
   launch.grain = grain_for(launch.extent, k_extent * panel * together);
 
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    const Params params(e, args.params);
+    const PackerParams params(e, args.params);
     const mlir::Value source = e.buffer(args.buffers, 0), result = e.buffer(args.buffers, 1),
                       width = params["panel_columns"], panel_stride = e.mul(params["k_extent"], width);
     e.loop(args.begin, args.end, e.index(1), [&](mlir::Value task) {

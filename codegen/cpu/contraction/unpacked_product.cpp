@@ -26,17 +26,17 @@ namespace {
 using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
-constexpr ParamNames names{"k_extent",     "columns",         "lhs_offset",        "row_tiles",
-                           "larger_tiles", "block_row_tiles", "row_blocks",        "lhs_k_stride",
-                           "rhs_k_stride", "rhs_prefetch",    "rhs_column_stride", "tiles"};
+constexpr ParamNames unpacked_names{"k_extent",     "columns",         "lhs_offset",        "row_tiles",
+                                    "larger_tiles", "block_row_tiles", "row_blocks",        "lhs_k_stride",
+                                    "rhs_k_stride", "rhs_prefetch",    "rhs_column_stride", "tiles"};
 /// Those of A's rows, of B's columns (EvenRows) and of the batch's axes follow.
-using Params = KernelParams<names>;
+using UnpackedParams = KernelParams<unpacked_names>;
 
 /// Of the columns: as wide as the others, narrower, or narrower and the only one.
 enum class LastTile { whole, part, only };
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
-struct Plan {
+struct UnpackedPlan {
   Tile tile;      // as high and as wide as tiles are
   TileRows rows;  // heights
   bool one_row_tile;
@@ -64,18 +64,18 @@ struct Plan {
   }
 };
 
-class Emitter {
+class UnpackedEmitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+  UnpackedEmitter(KernelBuilder& e, const UnpackedPlan& plan, Epilogue& epilogue, const KernelArgs& args)
       : e(e),
         plan_(plan),
         tile_(plan.tile),
         epilogue_(epilogue),
         args_(args),
         params_(e, args.params),
-        lhs_rows_(e, args.params, Params::size),
-        rhs_columns_(e, args.params, Params::end<EvenRows::Params>(1)),
-        batch_(e, args.params, Params::end<EvenRows::Params>(2), plan.batch_axes) {}
+        lhs_rows_(e, args.params, UnpackedParams::size),
+        rhs_columns_(e, args.params, UnpackedParams::end<EvenRows::Params>(1)),
+        batch_(e, args.params, UnpackedParams::end<EvenRows::Params>(2), plan.batch_axes) {}
 
   void run() {
     const Value lhs =
@@ -196,11 +196,11 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Plan& plan_;
+  const UnpackedPlan& plan_;
   Tile tile_;  // the one that is emitted
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const UnpackedParams params_;
   const EvenRows lhs_rows_, rhs_columns_;
   const OuterAxes batch_;
   Value lhs_k_stride_, rhs_k_stride_, column_stride_, rhs_prefetch_;
@@ -213,7 +213,7 @@ class Emitter {
   Value lhs_;
 };
 
-struct Shape {
+struct UnpackedShape {
   std::int64_t rows, columns, k_extent, element_bytes;
   std::int64_t row_bytes, column_bytes;  // between rows, and columns, of B
   bool by_rows;  // the elements of a row of B are next to each other, otherwise those of a column
@@ -227,14 +227,14 @@ int even_vectors(std::int64_t columns, int lanes, std::int64_t most) {
 
 /// Squares side by side: of as many columns as stay in L1 while k advances through their lines, and enough
 /// for their chains to hide the latency of multiply-adds.
-std::int64_t most_squares(const Shape& p, int lanes, const Machine& machine) {
+std::int64_t most_squares(const UnpackedShape& p, int lanes, const Machine& machine) {
   const std::int64_t stay = Tile::rows_without_conflicts(p.column_bytes, static_cast<int>(machine.l1.ways),
                                                          tuning::most_square_columns);
   return divideCeilSigned(std::max(stay, tuning::least_square_columns), lanes);
 }
 
 /// Registers of columns in a tile of all rows; 0 if the rows leave too few for them.
-int vectors_for_all_rows(const Shape& p, int lanes, const CpuTarget& target) {
+int vectors_for_all_rows(const UnpackedShape& p, int lanes, const CpuTarget& target) {
   // Beside the accumulators: those of B, if several rows use them, of half a square of each register of
   // columns, or of a square and two for its transposition; and one of A.
   const std::int64_t rows = std::max<std::int64_t>(p.rows, 1), half = lanes / 2;
@@ -258,7 +258,7 @@ int vectors_for_all_rows(const Shape& p, int lanes, const CpuTarget& target) {
 
 /// Registers of columns in a block of RowStreams, which pay where rows of B are a multiple of a page apart,
 /// and where they come from memory; 0: none. `products` divide the work, too.
-int vectors_of_streams(const Shape& p, int lanes, std::int64_t products, const Machine& machine) {
+int vectors_of_streams(const UnpackedShape& p, int lanes, std::int64_t products, const Machine& machine) {
   const std::int64_t bytes = p.columns * p.element_bytes;  // of a row
   if (!p.by_rows || p.rows == 0 || p.rows > tuning::most_rows_of_streams ||
       bytes < tuning::least_streamed_bytes || (p.element_bytes < 4 && p.columns % lanes != 0))
@@ -275,7 +275,7 @@ int vectors_of_streams(const Shape& p, int lanes, std::int64_t products, const M
 }
 
 /// Whether tiles of some of the rows read B where it lies, again and again.
-bool reads_in_place(const Shape& p, int lanes, const Machine& machine) {
+bool reads_in_place(const UnpackedShape& p, int lanes, const Machine& machine) {
   // Aligned registers of packed B pay where many rows use each, of which a tile has no more than two.
   if (p.rows > tuning::most_rows_of_two_in_place && p.columns <= 2 * lanes) return false;
   // Masks of narrower elements would be branches.
@@ -297,13 +297,13 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
   const DType dtype = dtype_of_value(root);
   const int lanes = Tile::lanes_of(target, dtype, p.panel);
   const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
-  const Shape shape{.rows = rows,
-                    .columns = p.columns,
-                    .k_extent = p.k_extent,
-                    .element_bytes = element_bytes,
-                    .row_bytes = p.unpacked->row_stride * element_bytes,
-                    .column_bytes = p.unpacked->column_stride * element_bytes,
-                    .by_rows = neighbours == Packer::Neighbours::columns};
+  const UnpackedShape shape{.rows = rows,
+                            .columns = p.columns,
+                            .k_extent = p.k_extent,
+                            .element_bytes = element_bytes,
+                            .row_bytes = p.unpacked->row_stride * element_bytes,
+                            .column_bytes = p.unpacked->column_stride * element_bytes,
+                            .by_rows = neighbours == Packer::Neighbours::columns};
   std::int64_t most_rows = std::clamp<std::int64_t>(rows, 1, tuning::most_tile_rows);
   int vectors = vectors_of_streams(shape, lanes, products, *target.machine);
   const bool by_streams = vectors > 0;
@@ -319,7 +319,7 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
   const Tile tile{dtype, split.rows.most, vectors, lanes};
   const bool is_even = p.columns % tile.width() == 0;
   const std::int64_t tiles = divideCeilSigned(p.columns, tile.width());
-  const Plan plan{
+  const UnpackedPlan plan{
       .tile = tile,
       .rows = split.rows,
       .one_row_tile = split.tiles <= 1,
@@ -348,18 +348,18 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
                  fusion.getLoc(),
                  {}},
                 {}};
-  Params::append(launch.params, {{"k_extent", p.k_extent},
-                                 {"columns", p.columns},
-                                 {"lhs_offset", p.lhs.offset},
-                                 {"row_tiles", split.tiles},
-                                 {"larger_tiles", split.larger},
-                                 {"block_row_tiles", block_row_tiles},
-                                 {"row_blocks", row_blocks()},
-                                 {"lhs_k_stride", p.k_stride},
-                                 {"rhs_k_stride", p.unpacked->row_stride},
-                                 {"rhs_column_stride", p.unpacked->column_stride},
-                                 {"rhs_prefetch", prefetch_k * p.unpacked->row_stride},
-                                 {"tiles", tiles}});
+  UnpackedParams::append(launch.params, {{"k_extent", p.k_extent},
+                                         {"columns", p.columns},
+                                         {"lhs_offset", p.lhs.offset},
+                                         {"row_tiles", split.tiles},
+                                         {"larger_tiles", split.larger},
+                                         {"block_row_tiles", block_row_tiles},
+                                         {"row_blocks", row_blocks()},
+                                         {"lhs_k_stride", p.k_stride},
+                                         {"rhs_k_stride", p.unpacked->row_stride},
+                                         {"rhs_column_stride", p.unpacked->column_stride},
+                                         {"rhs_prefetch", prefetch_k * p.unpacked->row_stride},
+                                         {"tiles", tiles}});
   EvenRows::append(launch.params, epilogue.extra_strides(0).back() * element_bytes, rows);
   EvenRows::append(launch.params, shape.column_bytes, p.columns);
   OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
@@ -371,7 +371,7 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
   launch.request.in_order = plan.by_squares;  // LLVM would move all loads of a square, and spill it
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, plan, own, args).run();
+    UnpackedEmitter(e, plan, own, args).run();
   };
   return launch;
 }

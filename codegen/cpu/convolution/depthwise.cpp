@@ -21,17 +21,17 @@ using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
 /// Longer rows of taps are processed tap by tap.
-constexpr std::int64_t most_taps = 8;
-constexpr std::int64_t most_vectors = 4;
+constexpr std::int64_t most_depthwise_taps = 8;
+constexpr std::int64_t most_depthwise_vectors = 4;
 
-constexpr ParamNames names{"channels", "row_tiles", "larger_tiles", "lhs_offset"};
+constexpr ParamNames depthwise_names{"channels", "row_tiles", "larger_tiles", "lhs_offset"};
 /// Of each outer axis, after those.
-constexpr ParamNames axis_names{"extent", "lhs_stride"};
-using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
+constexpr ParamNames depthwise_axis_names{"extent", "lhs_stride"};
+using DepthwiseParams = KernelParams<depthwise_names>;
+using DepthwiseAxisParams = KernelParams<depthwise_axis_names>;
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
-struct Plan {
+struct DepthwisePlan {
   DType dtype;
   int lanes;
   TileRows rows;
@@ -49,9 +49,9 @@ struct Plan {
   }
 };
 
-class Emitter {
+class DepthwiseEmitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+  DepthwiseEmitter(KernelBuilder& e, const DepthwisePlan& plan, Epilogue& epilogue, const KernelArgs& args)
       : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
   /// A task is a tile; the last axis varies fastest.
@@ -76,11 +76,11 @@ class Emitter {
   Value at_outer(Value number, Value lhs) {
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
-      extents.push_back(params_.group<AxisParams>(i)["extent"]);
+      extents.push_back(params_.group<DepthwiseAxisParams>(i)["extent"]);
     const auto index = e.coordinates(number, extents);
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
-      lhs = e.element(lhs, e.mul(index[i], params_.group<AxisParams>(i)["lhs_stride"]), plan_.dtype);
-    epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), index);
+      lhs = e.element(lhs, e.mul(index[i], params_.group<DepthwiseAxisParams>(i)["lhs_stride"]), plan_.dtype);
+    epilogue_.prepare(e, args_, DepthwiseParams::end<DepthwiseAxisParams>(plan_.outer_count), index);
     return lhs;
   }
 
@@ -159,10 +159,10 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Plan& plan_;
+  const DepthwisePlan& plan_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const DepthwiseParams params_;
   Value rhs_, k_offsets_;
   // Of the task.
   Value lhs_, first_row_;
@@ -177,7 +177,7 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   const DType dtype = dtype_of_value(root);
   const auto k_extent = static_cast<std::int64_t>(d.offsets.size());
   // A row of taps must not cross the end of a chunk.
-  const std::int64_t taps = k_extent <= Tile::chunk && d.row_taps <= most_taps ? d.row_taps : 1;
+  const std::int64_t taps = k_extent <= Tile::chunk && d.row_taps <= most_depthwise_taps ? d.row_taps : 1;
   const std::int64_t m = extents.back();
   // Rows whose accumulators fit in registers, beside the taps and an input.
   const int most_rows = std::max(1, target.registers() - static_cast<int>(taps) - 2);
@@ -185,33 +185,34 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   const int lanes = Tile::lanes_of(target, dtype, d.panel);
   const std::int64_t registers = divideCeilSigned(d.channels, lanes);
   const auto vectors = static_cast<int>(std::max<std::int64_t>(
-      std::min({tuning::least_accumulators / split.rows.most, most_vectors, registers}), 1));
-  const Plan plan{.dtype = dtype,
-                  .lanes = lanes,
-                  .rows = split.rows,
-                  .vectors = vectors,
-                  .tail = static_cast<int>(d.channels % lanes),
-                  .k_extent = k_extent,
-                  .taps = taps,
-                  .row_stride = strides.back(),
-                  .tap_stride = d.tap_stride,
-                  .panel = d.panel,
-                  .outer_count = extents.size() - 1,
-                  .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(d.lhs.base).getArgNumber()),
-                  .rhs_operand = static_cast<int>(d.rhs),
-                  .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+      std::min({tuning::least_accumulators / split.rows.most, most_depthwise_vectors, registers}), 1));
+  const DepthwisePlan plan{
+      .dtype = dtype,
+      .lanes = lanes,
+      .rows = split.rows,
+      .vectors = vectors,
+      .tail = static_cast<int>(d.channels % lanes),
+      .k_extent = k_extent,
+      .taps = taps,
+      .row_stride = strides.back(),
+      .tap_stride = d.tap_stride,
+      .panel = d.panel,
+      .outer_count = extents.size() - 1,
+      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(d.lhs.base).getArgNumber()),
+      .rhs_operand = static_cast<int>(d.rhs),
+      .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("depthwise {}{}", plan.key(), epilogue.key()),
                  fusion.getLoc(),
                  {}},
                 {}};
-  Params::append(launch.params, {{"channels", d.channels},
-                                 {"row_tiles", split.tiles},
-                                 {"larger_tiles", split.larger},
-                                 {"lhs_offset", d.lhs.offset}});
+  DepthwiseParams::append(launch.params, {{"channels", d.channels},
+                                          {"row_tiles", split.tiles},
+                                          {"larger_tiles", split.larger},
+                                          {"lhs_offset", d.lhs.offset}});
   launch.extent = d.channels == 0 ? 0 : split.tiles;
   for (std::size_t i = 0; i < plan.outer_count; ++i) {
-    AxisParams::append(launch.params, {{"extent", extents[i]}, {"lhs_stride", strides[i]}});
+    DepthwiseAxisParams::append(launch.params, {{"extent", extents[i]}, {"lhs_stride", strides[i]}});
     launch.extent *= extents[i];
   }
   epilogue.append_params(launch.params);
@@ -219,7 +220,7 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   launch.grain = grain_for(launch.extent, split.rows.most * registers * Tile::cost_of_register(k_extent));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, plan, own, args).run();
+    DepthwiseEmitter(e, plan, own, args).run();
   };
   return launch;
 }

@@ -17,17 +17,18 @@ namespace {
 using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
-constexpr ParamNames names{"channels",     "block_registers", "places",     "line_places", "place_stride",
-                           "larger_tiles", "tap_tiles",       "lhs_offset", "rows"};
+constexpr ParamNames depthwise_weights_names{"channels",    "block_registers", "places",
+                                             "line_places", "place_stride",    "larger_tiles",
+                                             "tap_tiles",   "lhs_offset",      "rows"};
 /// Of each axis of places outside of a line, and of each outer axis of the taps, after those.
 constexpr ParamNames place_names{"extent", "lhs_stride"};
 constexpr ParamNames tap_names{"extent"};
-using Params = KernelParams<names>;
+using DepthwiseWeightsParams = KernelParams<depthwise_weights_names>;
 using PlaceAxis = KernelParams<place_names>;
 using TapAxis = KernelParams<tap_names>;
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
-struct Plan {
+struct DepthwiseWeightsPlan {
   DType dtype;
   int lanes;
   TileRows taps;  // of a tile, whose sums are in registers
@@ -44,9 +45,10 @@ struct Plan {
   }
 };
 
-class Emitter {
+class DepthwiseWeightsEmitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+  DepthwiseWeightsEmitter(KernelBuilder& e, const DepthwiseWeightsPlan& plan, Epilogue& epilogue,
+                          const KernelArgs& args)
       : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
   void run() {
@@ -77,10 +79,11 @@ class Emitter {
   PlaceAxis place_axis(std::size_t i) { return params_.group<PlaceAxis>(i); }
   TapAxis tap_axis(std::size_t i) {
     return TapAxis(e, args_.params,
-                   Params::end<PlaceAxis>(plan_.place_axes) + static_cast<std::int64_t>(i) * TapAxis::size);
+                   DepthwiseWeightsParams::end<PlaceAxis>(plan_.place_axes) +
+                       static_cast<std::int64_t>(i) * TapAxis::size);
   }
   std::int64_t first_epilogue() const {
-    return Params::end<PlaceAxis>(plan_.place_axes) +
+    return DepthwiseWeightsParams::end<PlaceAxis>(plan_.place_axes) +
            static_cast<std::int64_t>(plan_.tap_axes) * TapAxis::size;
   }
 
@@ -183,10 +186,10 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Plan& plan_;
+  const DepthwiseWeightsPlan& plan_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const DepthwiseWeightsParams params_;
   const Tile sum_ = plan_.tile();
   Value lhs_, rhs_, taps_, sums_, totals_;
   Value channels_, whole_;  // all; those in whole registers
@@ -210,30 +213,31 @@ Launch launch_depthwise_weights(ir::FusionOp fusion, mlir::Value root, const Dep
                                                        lanes * static_cast<std::int64_t>(size_of(dtype))),
                      block = std::max(line_registers, divideCeilSigned(registers, tuning::least_tasks));
   const auto operands = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
-  const Plan plan{.dtype = dtype,
-                  .lanes = lanes,
-                  .taps = split.rows,
-                  .tail = static_cast<int>(d.channels % lanes),
-                  .place_axes = d.places.size() - 1,
-                  .tap_axes = extents.size() - 1,
-                  .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(d.lhs.base).getArgNumber()),
-                  .rhs_operand = static_cast<int>(d.rhs),
-                  .table_operand = operands};
+  const DepthwiseWeightsPlan plan{
+      .dtype = dtype,
+      .lanes = lanes,
+      .taps = split.rows,
+      .tail = static_cast<int>(d.channels % lanes),
+      .place_axes = d.places.size() - 1,
+      .tap_axes = extents.size() - 1,
+      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(d.lhs.base).getArgNumber()),
+      .rhs_operand = static_cast<int>(d.rhs),
+      .table_operand = operands};
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("depthwise weights {}{}", plan.key(), epilogue.key()),
                  fusion.getLoc(),
                  {}},
                 {}};
   const std::int64_t places = mlir::ShapedType::getNumElements(d.places);
-  Params::append(launch.params, {{"channels", d.channels},
-                                 {"block_registers", block},
-                                 {"places", places},
-                                 {"line_places", d.places.back()},
-                                 {"place_stride", d.place_strides.back()},
-                                 {"larger_tiles", split.larger},
-                                 {"tap_tiles", split.tiles},
-                                 {"lhs_offset", d.lhs.offset},
-                                 {"rows", extents.back()}});
+  DepthwiseWeightsParams::append(launch.params, {{"channels", d.channels},
+                                                 {"block_registers", block},
+                                                 {"places", places},
+                                                 {"line_places", d.places.back()},
+                                                 {"place_stride", d.place_strides.back()},
+                                                 {"larger_tiles", split.larger},
+                                                 {"tap_tiles", split.tiles},
+                                                 {"lhs_offset", d.lhs.offset},
+                                                 {"rows", extents.back()}});
   for (std::size_t i = 0; i < plan.place_axes; ++i)
     PlaceAxis::append(launch.params, {{"extent", d.places[i]}, {"lhs_stride", d.place_strides[i]}});
   for (std::size_t i = 0; i < plan.tap_axes; ++i) TapAxis::append(launch.params, {{"extent", extents[i]}});
@@ -244,7 +248,7 @@ Launch launch_depthwise_weights(ir::FusionOp fusion, mlir::Value root, const Dep
   launch.scratch_bytes = 2 * taps * block * lanes * static_cast<std::int64_t>(size_of(plan.tile().wide()));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, plan, own, args).run();
+    DepthwiseWeightsEmitter(e, plan, own, args).run();
   };
   return launch;
 }

@@ -17,16 +17,16 @@ namespace {
 using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
-constexpr ParamNames names{"line_points",  "line_parts",    "part_points",          "line_tiles",
-                           "larger_tiles", "channel_tiles", "larger_channel_tiles", "lhs_offset",
-                           "groups",       "lhs_group",     "group_channels"};
+constexpr ParamNames line_convolution_names{
+    "line_points",          "line_parts", "part_points", "line_tiles", "larger_tiles",  "channel_tiles",
+    "larger_channel_tiles", "lhs_offset", "groups",      "lhs_group",  "group_channels"};
 /// Of each outer axis, after those.
-constexpr ParamNames axis_names{"extent", "lhs_stride"};
-using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
+constexpr ParamNames line_convolution_axis_names{"extent", "lhs_stride"};
+using LineConvolutionParams = KernelParams<line_convolution_names>;
+using LineConvolutionAxisParams = KernelParams<line_convolution_axis_names>;
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
-struct Plan {
+struct LineConvolutionPlan {
   DType dtype;
   int lanes;
   TileRows channels, lines;  // of a tile
@@ -52,9 +52,10 @@ struct Plan {
   }
 };
 
-class Emitter {
+class LineConvolutionEmitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+  LineConvolutionEmitter(KernelBuilder& e, const LineConvolutionPlan& plan, Epilogue& epilogue,
+                         const KernelArgs& args)
       : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
   /// A task is a part of a tile of lines; the last axis varies fastest.
@@ -66,7 +67,7 @@ class Emitter {
     const Value tiles = params_["line_tiles"], parts = params_["line_parts"];
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
-      extents.push_back(params_.group<AxisParams>(i)["extent"]);
+      extents.push_back(params_.group<LineConvolutionAxisParams>(i)["extent"]);
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
       const Value of_lines = e.div(task, parts);
       Value first = lhs, outer = e.div(of_lines, tiles);
@@ -80,8 +81,9 @@ class Emitter {
       }
       outer_index_ = e.coordinates(outer, extents);
       for (std::size_t i = 0; i < plan_.outer_count; ++i)
-        first =
-            e.element(first, e.mul(outer_index_[i], params_.group<AxisParams>(i)["lhs_stride"]), plan_.dtype);
+        first = e.element(first,
+                          e.mul(outer_index_[i], params_.group<LineConvolutionAxisParams>(i)["lhs_stride"]),
+                          plan_.dtype);
       const Value from = e.mul(e.rem(task, parts), params_["part_points"]);
       plan_.lines.emit(e, e.rem(of_lines, tiles), params_["larger_tiles"], [&](Value line, int lines) {
         first_line_ = line;
@@ -169,14 +171,15 @@ class Emitter {
     auto index = outer_index_;
     if (plan_.channel_axis && plan_.has_lines)
       index.insert(index.begin() + static_cast<std::ptrdiff_t>(*plan_.channel_axis), channel);
-    epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), index);
+    epilogue_.prepare(e, args_, LineConvolutionParams::end<LineConvolutionAxisParams>(plan_.outer_count),
+                      index);
   }
 
   KernelBuilder& e;
-  const Plan& plan_;
+  const LineConvolutionPlan& plan_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const LineConvolutionParams params_;
   Value k_offsets_;
   // Of the task.
   llvm::SmallVector<Value> outer_index_;
@@ -185,9 +188,9 @@ class Emitter {
 
 /// Registers per line, and lines, of a tile: at most `most` registers in all. Between lines they divide
 /// `count`, those of a line.
-struct TileSize {
+struct LineTileSize {
   std::int64_t vectors = 1, lines = 1;
-  TileSize(std::int64_t most, std::int64_t count, std::int64_t all_lines) {
+  LineTileSize(std::int64_t most, std::int64_t count, std::int64_t all_lines) {
     for (std::int64_t v = 1; v <= std::min(most, count); ++v) {
       const std::int64_t l = std::clamp<std::int64_t>(most / v, 1, std::max<std::int64_t>(all_lines, 1));
       if ((count % v == 0 || all_lines <= 1) && v * l >= vectors * lines) {
@@ -223,47 +226,48 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   const TileSplit channels(c.channels, std::max(free_registers / 2 - 1, 1));
   const std::int64_t most = std::max(free_registers / (channels.rows.most + 1), 1);
   const std::int64_t lines = has_lines ? extents.back() : 1;
-  const TileSize size(most, registers, lines);
+  const LineTileSize size(most, registers, lines);
   const TileSplit split(lines, static_cast<int>(size.lines));
   const auto k_extent = static_cast<std::int64_t>(c.offsets.size());
-  Plan plan{.dtype = dtype,
-            .lanes = lanes,
-            .channels = channels.rows,
-            .lines = split.rows,
-            .all_channels = channels.tiles == 1,
-            .has_groups = c.groups > 1,
-            .vectors = static_cast<int>(size.vectors),
-            .tail = static_cast<int>(line % (size.vectors * lanes)),
-            .k_extent = k_extent,
-            .panel = c.panel,
-            .line_stride = has_lines ? strides.back() : 0,
-            .channel_axis = channel_axis,
-            .has_lines = has_lines,
-            .outer_count = 0,
-            .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(c.lhs.base).getArgNumber()),
-            .rhs_operand = static_cast<int>(c.rhs),
-            .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  LineConvolutionPlan plan{
+      .dtype = dtype,
+      .lanes = lanes,
+      .channels = channels.rows,
+      .lines = split.rows,
+      .all_channels = channels.tiles == 1,
+      .has_groups = c.groups > 1,
+      .vectors = static_cast<int>(size.vectors),
+      .tail = static_cast<int>(line % (size.vectors * lanes)),
+      .k_extent = k_extent,
+      .panel = c.panel,
+      .line_stride = has_lines ? strides.back() : 0,
+      .channel_axis = channel_axis,
+      .has_lines = has_lines,
+      .outer_count = 0,
+      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(c.lhs.base).getArgNumber()),
+      .rhs_operand = static_cast<int>(c.rhs),
+      .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
   // The inputs of a part of a line stay in L1, beside what streams through it.
   const std::int64_t width = size.vectors * lanes, bytes = std::max<std::int64_t>(c.input_lines, 1) * width *
                                                            static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t part = width * std::max<std::int64_t>(choices::lines_bytes(*target.machine) / bytes, 1),
                      parts = divideCeilSigned(line, part);
   std::vector<std::int64_t> params;
-  Params::append(params, {{"line_points", line},
-                          {"line_parts", parts},
-                          {"part_points", part},
-                          {"line_tiles", split.tiles},
-                          {"larger_tiles", split.larger},
-                          {"channel_tiles", channels.tiles},
-                          {"larger_channel_tiles", channels.larger},
-                          {"lhs_offset", c.lhs.offset},
-                          {"groups", c.groups},
-                          {"lhs_group", c.lhs_group},
-                          {"group_channels", c.channels}});
+  LineConvolutionParams::append(params, {{"line_points", line},
+                                         {"line_parts", parts},
+                                         {"part_points", part},
+                                         {"line_tiles", split.tiles},
+                                         {"larger_tiles", split.larger},
+                                         {"channel_tiles", channels.tiles},
+                                         {"larger_channel_tiles", channels.larger},
+                                         {"lhs_offset", c.lhs.offset},
+                                         {"groups", c.groups},
+                                         {"lhs_group", c.lhs_group},
+                                         {"group_channels", c.channels}});
   std::int64_t tasks = line == 0 || c.channels == 0 ? 0 : split.tiles * parts * c.groups;
   for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
     if (i == channel_axis) continue;
-    AxisParams::append(params, {{"extent", extents[i]}, {"lhs_stride", strides[i]}});
+    LineConvolutionAxisParams::append(params, {{"extent", extents[i]}, {"lhs_stride", strides[i]}});
     tasks *= extents[i];
     ++plan.outer_count;
   }
@@ -280,7 +284,7 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
                            Tile::cost_of_register(k_extent));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, plan, own, args).run();
+    LineConvolutionEmitter(e, plan, own, args).run();
   };
   return launch;
 }

@@ -21,16 +21,16 @@ namespace {
 using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
-constexpr ParamNames names{"channels",     "in_height",   "in_width", "points",       "tiles",
-                           "larger_tiles", "block_tiles", "blocks",   "image_stride", "channel_stride",
-                           "line_stride",  "x_offset",    "pad_top",  "copied_lines"};
+constexpr ParamNames plane_windows_names{
+    "channels", "in_height",    "in_width",       "points",      "tiles",    "larger_tiles", "block_tiles",
+    "blocks",   "image_stride", "channel_stride", "line_stride", "x_offset", "pad_top",      "copied_lines"};
 /// Of each outer axis of the epilogue, after those.
-constexpr ParamNames axis_names{"extent"};
-using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
+constexpr ParamNames plane_windows_axis_names{"extent"};
+using PlaneWindowsParams = KernelParams<plane_windows_names>;
+using PlaneWindowsAxisParams = KernelParams<plane_windows_axis_names>;
 
 /// Of the columns, or of the lines.
-struct Axis {
+struct WindowAxis {
   std::int64_t taps = 1, stride = 1, dilate = 1;
 
   std::int64_t reach() const { return (taps - 1) * dilate + 1; }
@@ -42,14 +42,14 @@ struct SmallPlane {
 };
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
-struct Plan {
+struct PlaneWindowsPlan {
   DType dtype;
   std::optional<ir::ReduceKind> reduces;  // none: multiplies by weights and adds
   int lanes, vectors;                     // of a tile
   int tail;                               // results in the last tile of a line; 0: it is full
   int copied_tail;                        // inputs in the last step of copying a line; 0: it is full
   TileRows lines;                         // of a tile
-  Axis down, across;
+  WindowAxis down, across;
   std::int64_t left;   // columns of a copied line before its inputs: the padding, up to whole vectors
   std::int64_t shift;  // of those, the columns before the first tap
   std::int64_t pitch;  // between the parts of a copied line, each of which has every stride-th column
@@ -79,9 +79,10 @@ struct Plan {
   }
 };
 
-class Emitter {
+class PlaneWindowsEmitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+  PlaneWindowsEmitter(KernelBuilder& e, const PlaneWindowsPlan& plan, Epilogue& epilogue,
+                      const KernelArgs& args)
       : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
   /// A task is a block of consecutive tiles of a plane.
@@ -95,11 +96,12 @@ class Emitter {
     }
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < plan_.outer_count; ++i)
-      extents.push_back(params_.group<AxisParams>(i)["extent"]);
+      extents.push_back(params_.group<PlaneWindowsAxisParams>(i)["extent"]);
     const Value blocks = params_["blocks"], channels = params_["channels"];
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
       const Value plane = e.div(task, blocks), channel = e.rem(plane, channels);
-      epilogue_.prepare(e, args_, Params::end<AxisParams>(plan_.outer_count), e.coordinates(plane, extents));
+      epilogue_.prepare(e, args_, PlaneWindowsParams::end<PlaneWindowsAxisParams>(plan_.outer_count),
+                        e.coordinates(plane, extents));
       if (weights) weights_ = e.element(weights, e.mul(channel, e.index(plan_.taps())), plan_.dtype);
       factors_.clear();
       if (plan_.keeps_weights(e.target.registers()))
@@ -330,10 +332,10 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Plan& plan_;
+  const PlaneWindowsPlan& plan_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const PlaneWindowsParams params_;
   Value copied_;
   // Of the task.
   Value plane_, first_line_, weights_;
@@ -367,7 +369,7 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
   const auto result = ir::ranked(root->getResult(0)).getShape();
   const std::size_t rank = result.size();
   const bool has_lines = rank > 3;
-  const auto axis = [&](std::size_t i) { return Axis{kernel[i], stride[i], dilate[i]}; };
+  const auto axis = [&](std::size_t i) { return WindowAxis{kernel[i], stride[i], dilate[i]}; };
   // Lines are the epilogue's rows, and planes its outer axes.
   Dims of_planes(rank - 1, 0);
   of_planes[0] = x.shape[1];
@@ -376,23 +378,24 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
   const Epilogue epilogue(fusion, root->getResult(0), rank - 1, extra_strides, /*fixed_in_rows=*/0);
 
   const DType dtype = dtype_of_value(root->getResult(0));
-  Plan plan{.dtype = dtype,
-            .reduces = reduce ? std::optional(reduce.getKind()) : std::nullopt,
-            .lanes = target.lanes(size_of(dtype)),
-            .vectors = 1,
-            .tail = 0,
-            .copied_tail = 0,
-            .lines = {1, true},
-            .down = has_lines ? axis(0) : Axis(),
-            .across = axis(has_lines ? 1 : 0),
-            .left = 0,
-            .shift = 0,
-            .pitch = 0,
-            .plane = {},
-            .outer_count = epilogue.extents().size() - 1,
-            .x_operand = argument(x),
-            .w_operand = w_operand,
-            .scratch_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  PlaneWindowsPlan plan{
+      .dtype = dtype,
+      .reduces = reduce ? std::optional(reduce.getKind()) : std::nullopt,
+      .lanes = target.lanes(size_of(dtype)),
+      .vectors = 1,
+      .tail = 0,
+      .copied_tail = 0,
+      .lines = {1, true},
+      .down = has_lines ? axis(0) : WindowAxis(),
+      .across = axis(has_lines ? 1 : 0),
+      .left = 0,
+      .shift = 0,
+      .pitch = 0,
+      .plane = {},
+      .outer_count = epilogue.extents().size() - 1,
+      .x_operand = argument(x),
+      .w_operand = w_operand,
+      .scratch_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
   const std::int64_t points = result.back(), width = x.shape.back(), height = has_lines ? x.shape[2] : 1,
                      lines = has_lines ? result[2] : 1, planes = result[0] * result[1],
                      pad_left = pad_low.back();
@@ -446,22 +449,22 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
                  fusion.getLoc(),
                  {}},
                 {}};
-  Params::append(launch.params, {{"channels", x.shape[1]},
-                                 {"in_height", height},
-                                 {"in_width", width},
-                                 {"points", points},
-                                 {"tiles", split.tiles},
-                                 {"larger_tiles", split.larger},
-                                 {"block_tiles", block},
-                                 {"blocks", blocks},
-                                 {"image_stride", x.strides[0]},
-                                 {"channel_stride", x.strides[1]},
-                                 {"line_stride", has_lines ? x.strides[2] : 0},
-                                 {"x_offset", x.offset},
-                                 {"pad_top", has_lines ? pad_low[0] : 0},
-                                 {"copied_lines", copied_lines(block)}});
+  PlaneWindowsParams::append(launch.params, {{"channels", x.shape[1]},
+                                             {"in_height", height},
+                                             {"in_width", width},
+                                             {"points", points},
+                                             {"tiles", split.tiles},
+                                             {"larger_tiles", split.larger},
+                                             {"block_tiles", block},
+                                             {"blocks", blocks},
+                                             {"image_stride", x.strides[0]},
+                                             {"channel_stride", x.strides[1]},
+                                             {"line_stride", has_lines ? x.strides[2] : 0},
+                                             {"x_offset", x.offset},
+                                             {"pad_top", has_lines ? pad_low[0] : 0},
+                                             {"copied_lines", copied_lines(block)}});
   for (std::size_t i = 0; i < plan.outer_count; ++i)
-    AxisParams::append(launch.params, {{"extent", epilogue.extents()[i]}});
+    PlaneWindowsAxisParams::append(launch.params, {{"extent", epilogue.extents()[i]}});
   epilogue.append_params(launch.params);
   if (!is_small) launch.scratch_bytes = copied_lines(block) * line_bytes;
   launch.extent = points == 0 ? 0 : planes * blocks;
@@ -469,7 +472,7 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
       grain_for(launch.extent, block * split.rows.most * registers * Tile::cost_of_register(plan.taps()));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, plan, own, args).run();
+    PlaneWindowsEmitter(e, plan, own, args).run();
   };
   return launch;
 }

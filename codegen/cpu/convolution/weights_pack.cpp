@@ -20,16 +20,16 @@ namespace {
 
 using Value = mlir::Value;
 
-constexpr ParamNames names{"tiles_across"};
+constexpr ParamNames weights_pack_names{"tiles_across"};
 /// Of each pack. Columns are the outputs of the convolution that takes it.
-constexpr ParamNames pack_names{"columns",        "channels",      "panels",     "panel_columns",
-                                "tile_columns",   "tile_channels", "tiles",      "column_stride",
-                                "channel_stride", "row_stride",    "tap_stride", "group_stride",
-                                "offset",         "table"};
-using Params = KernelParams<names>;
-using PackParams = KernelParams<pack_names>;
+constexpr ParamNames pack_of_weights_names{"columns",        "channels",      "panels",     "panel_columns",
+                                           "tile_columns",   "tile_channels", "tiles",      "column_stride",
+                                           "channel_stride", "row_stride",    "tap_stride", "group_stride",
+                                           "offset",         "table"};
+using WeightsPackParams = KernelParams<weights_pack_names>;
+using PackOfWeightsParams = KernelParams<pack_of_weights_names>;
 
-struct Pack {
+struct WeightsPack {
   bool transforms;  // by Winograd's algorithm
   /// The columns are the second axis of the weights in memory, the input channels the first.
   bool exchanged;
@@ -40,7 +40,7 @@ struct Pack {
   ir::View view;
   Packer packer;
 
-  Pack(ir::PackOp op, const CpuTarget& target) : view(ir::view_of(op.getX())) {
+  WeightsPack(ir::PackOp op, const CpuTarget& target) : view(ir::view_of(op.getX())) {
     const auto packed = ir::ranked(op.getResult()).getShape();
     transforms = op.getKind() == ir::PackKind::winograd;
     groups = static_cast<std::int64_t>(op.getGroups());
@@ -79,14 +79,18 @@ struct Pack {
 };
 
 /// The part of a pack that a tile of the weights gives: some panels, and some channels.
-struct Part {
+struct WeightsPart {
   Value group, first_panel, panels, from_channel, to_channel;
 };
 
-class Emitter {
+class WeightsPackEmitter {
  public:
-  Emitter(KernelBuilder& e, const KernelArgs& args, const Pack& pack, std::size_t number, Value table)
-      : e(e), pack_(pack), params_(Params(e, args.params).group<PackParams>(number)), table_(table) {
+  WeightsPackEmitter(KernelBuilder& e, const KernelArgs& args, const WeightsPack& pack, std::size_t number,
+                     Value table)
+      : e(e),
+        pack_(pack),
+        params_(WeightsPackParams(e, args.params).group<PackOfWeightsParams>(number)),
+        table_(table) {
     const DType dtype = pack_.packer.dtype;
     in_ = e.element(e.buffer(args.buffers, 0), params_["offset"], dtype);
     out_ = e.buffer(args.buffers, static_cast<int>(number) + 1);
@@ -97,7 +101,7 @@ class Emitter {
     const Value column_tile = pack_.exchanged ? j : i, channel_tile = pack_.exchanged ? i : j,
                 tiles = params_["tiles"], wide = params_["tile_columns"],
                 together = e.div(wide, params_["panel_columns"]);
-    Part part;
+    WeightsPart part;
     part.group = e.div(column_tile, tiles);
     part.first_panel = e.mul(e.rem(column_tile, tiles), together);
     part.panels = e.min(together, e.sub(params_["panels"], part.first_panel));
@@ -112,13 +116,13 @@ class Emitter {
  private:
   Value element(Value base, Value index) { return e.element(base, index, pack_.packer.dtype); }
 
-  Value columns_from(const Part& part) {
+  Value columns_from(const WeightsPart& part) {
     const Value column = e.mul(part.first_panel, params_["panel_columns"]);
     return element(
         in_, e.add(e.mul(part.group, params_["group_stride"]), e.mul(column, params_["column_stride"])));
   }
 
-  void pack(const Part& part) {
+  void pack(const WeightsPart& part) {
     const Value taps = e.index(pack_.taps), width = params_["panel_columns"],
                 panel_stride = e.mul(e.mul(params_["channels"], taps), width),
                 number = e.add(e.mul(part.group, params_["panels"]), part.first_panel),
@@ -139,7 +143,7 @@ class Emitter {
                           .places = pack_.in_order ? table : Value()});
   }
 
-  void transform(const Part& part) {
+  void transform(const WeightsPart& part) {
     const int lanes = pack_.packer.lanes;
     const Value one = e.index(1), width = params_["panel_columns"], channels = params_["channels"],
                 position_step = e.mul(channels, width), first = columns_from(part),
@@ -165,23 +169,23 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Pack& pack_;
-  const PackParams params_;
+  const WeightsPack& pack_;
+  const PackOfWeightsParams params_;
   Value in_, out_, table_;
 };
 
 }  // namespace
 
 Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> ops, const CpuTarget& target) {
-  std::vector<Pack> packs;
+  std::vector<WeightsPack> packs;
   for (ir::PackOp op : ops) packs.emplace_back(op, target);
   // Each pack has whole panels of a tile, and whole blocks of channels.
   std::int64_t down = channel_block, across = channel_block;
-  for (const Pack& p : packs) {
+  for (const WeightsPack& p : packs) {
     std::int64_t& side = p.exchanged ? across : down;
     side = std::lcm(side, p.panel);
   }
-  const Pack& any = packs.front();
+  const WeightsPack& any = packs.front();
   const auto tiles_of = [](std::int64_t extent, std::int64_t side) {
     return llvm::divideCeilSigned(extent, side);
   };
@@ -193,24 +197,24 @@ Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> ops, const CpuTarget& tar
                  ir::PackOp(ops.front()).getLoc(),
                  {}},
                 {}};
-  Params::append(launch.params, {{"tiles_across", tiles_across}});
-  for (const Pack& p : packs) {
+  WeightsPackParams::append(launch.params, {{"tiles_across", tiles_across}});
+  for (const WeightsPack& p : packs) {
     launch.request.key += p.key() + fmt::format(" taps={}", p.taps);
     const auto stride = [&](std::size_t axis) { return p.transforms ? p.view.strides[axis] : 0; };
-    PackParams::append(launch.params, {{"columns", p.columns},
-                                       {"channels", p.channels},
-                                       {"panels", p.panels},
-                                       {"panel_columns", p.panel},
-                                       {"tile_columns", p.exchanged ? across : down},
-                                       {"tile_channels", p.exchanged ? down : across},
-                                       {"tiles", tiles_of(p.columns, p.exchanged ? across : down)},
-                                       {"column_stride", p.view.strides[0]},
-                                       {"channel_stride", p.view.strides[1]},
-                                       {"row_stride", stride(2)},
-                                       {"tap_stride", stride(3)},
-                                       {"group_stride", p.columns * p.view.strides[0]},
-                                       {"offset", p.view.offset},
-                                       {"table", static_cast<std::int64_t>(launch.table.size())}});
+    PackOfWeightsParams::append(launch.params, {{"columns", p.columns},
+                                                {"channels", p.channels},
+                                                {"panels", p.panels},
+                                                {"panel_columns", p.panel},
+                                                {"tile_columns", p.exchanged ? across : down},
+                                                {"tile_channels", p.exchanged ? down : across},
+                                                {"tiles", tiles_of(p.columns, p.exchanged ? across : down)},
+                                                {"column_stride", p.view.strides[0]},
+                                                {"channel_stride", p.view.strides[1]},
+                                                {"row_stride", stride(2)},
+                                                {"tap_stride", stride(3)},
+                                                {"group_stride", p.columns * p.view.strides[0]},
+                                                {"offset", p.view.offset},
+                                                {"table", static_cast<std::int64_t>(launch.table.size())}});
     const auto table = p.table();
     launch.table.insert(launch.table.end(), table.begin(), table.end());
   }
@@ -219,11 +223,11 @@ Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> ops, const CpuTarget& tar
   const bool has_table = !launch.table.empty();
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     const Value table = has_table ? e.buffer(args.buffers, static_cast<int>(packs.size()) + 1) : Value();
-    std::vector<Emitter> emitters;
+    std::vector<WeightsPackEmitter> emitters;
     for (auto [i, pack] : llvm::enumerate(packs)) emitters.emplace_back(e, args, pack, i, table);
-    const Value tiles = Params(e, args.params)["tiles_across"];
+    const Value tiles = WeightsPackParams(e, args.params)["tiles_across"];
     e.loop(args.begin, args.end, e.index(1), [&](Value task) {
-      for (Emitter& emitter : emitters) emitter.tile(e.div(task, tiles), e.rem(task, tiles));
+      for (WeightsPackEmitter& emitter : emitters) emitter.tile(e.div(task, tiles), e.rem(task, tiles));
     });
   };
   return launch;

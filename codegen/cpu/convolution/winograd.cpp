@@ -19,7 +19,7 @@ namespace kiln::codegen {
 namespace {
 
 using Value = mlir::Value;
-using Values = llvm::SmallVector<Value, 16>;
+using Values = llvm::SmallVector<Value>;
 
 constexpr int positions = winograd_positions;
 
@@ -61,7 +61,7 @@ Values both_ways(const Values& x, std::size_t side, llvm::function_ref<Values(co
 }
 
 /// The sizes of the computation. A tile block is `tile_block` tiles, split into the rows of register tiles.
-struct Plan {
+struct WinogradPlan {
   std::int64_t height, width, channels;          // of the input
   std::int64_t out_height, out_width, columns;   // of the result
   bool pooled;                                   // a tile is a pooling window of the epilogue
@@ -71,7 +71,7 @@ struct Plan {
   bool streams_weights;   // weights do not stay in L2
   TileSplit split{0, 1};  // of a tile block
 
-  Plan(ir::WinogradOp op, const CpuTarget& target) {
+  WinogradPlan(ir::WinogradOp op, const CpuTarget& target) {
     const auto x = ir::ranked(op.getX()).getShape(), result = ir::ranked(op.getResult()).getShape(),
                w = ir::ranked(op.getW()).getShape();
     height = x[1];
@@ -117,19 +117,19 @@ struct Plan {
   std::int64_t scratch_elements() const { return sums_at() + tile_block * positions * panel; }
 };
 
-constexpr ParamNames names{"height",       "width",    "channels",     "result_height",
-                           "result_width", "columns",  "tiles_down",   "tiles_across",
-                           "tiles",        "panels",   "image_stride", "row_stride",
-                           "pixel_stride", "x_offset", "pad_top",      "pad_left"};
+constexpr ParamNames winograd_names{"height",       "width",    "channels",     "result_height",
+                                    "result_width", "columns",  "tiles_down",   "tiles_across",
+                                    "tiles",        "panels",   "image_stride", "row_stride",
+                                    "pixel_stride", "x_offset", "pad_top",      "pad_left"};
 /// Of each axis of the epilogue, after those.
-constexpr ParamNames axis_names{"extent"};
-using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
+constexpr ParamNames winograd_axis_names{"extent"};
+using WinogradParams = KernelParams<winograd_names>;
+using WinogradAxisParams = KernelParams<winograd_axis_names>;
 
 /// Emits the kernel.
-class Emitter {
+class WinogradEmitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, Epilogue& epilogue, const KernelArgs& args)
+  WinogradEmitter(KernelBuilder& e, const WinogradPlan& plan, Epilogue& epilogue, const KernelArgs& args)
       : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
   void run(int x, int w, int scratch) {
@@ -138,8 +138,9 @@ class Emitter {
     w_ = e.buffer(args_.buffers, w);
     scratch_ = e.buffer(args_.buffers, scratch);
     const Value zero = e.index(0), one = e.index(1), panel_count = params_["panels"];
-    if (epilogue_.extents().size() == 1) epilogue_.prepare(e, args_, Params::end<AxisParams>(1), {});
-    zeros_ = at(scratch_, e.index(Plan::zeros_at));
+    if (epilogue_.extents().size() == 1)
+      epilogue_.prepare(e, args_, WinogradParams::end<WinogradAxisParams>(1), {});
+    zeros_ = at(scratch_, e.index(WinogradPlan::zeros_at));
     e.loop(zero, e.index(plan_.row_elements()), e.index(plan_.lanes),
            [&](Value c) { store(e.number(DType::f32, 0, plan_.lanes), at(zeros_, c)); });
     // A task is numbered (tile block, panel).
@@ -329,10 +330,11 @@ class Emitter {
       // The epilogue may have more than one axis of rows.
       if (const std::size_t axes = epilogue_.extents().size(); axes > 1) {
         Values of_axes;
-        for (std::size_t i = 0; i < axes; ++i) of_axes.push_back(params_.group<AxisParams>(i)["extent"]);
+        for (std::size_t i = 0; i < axes; ++i)
+          of_axes.push_back(params_.group<WinogradAxisParams>(i)["extent"]);
         auto index = e.coordinates(row, of_axes);
         row = index.pop_back_val();
-        epilogue_.prepare(e, args_, Params::end<AxisParams>(axes), index);
+        epilogue_.prepare(e, args_, WinogradParams::end<WinogradAxisParams>(axes), index);
       }
       epilogue_.store(e, results, row, column, plan_.lanes, mask);
     };
@@ -349,10 +351,10 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Plan& plan_;
+  const WinogradPlan& plan_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const WinogradParams params_;
   Value x_, w_, scratch_, zeros_;
 };
 
@@ -365,7 +367,7 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget
   const auto argument = [](const ir::View& v) {
     return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
   };
-  const Plan plan(root, target);
+  const WinogradPlan plan(root, target);
   const Epilogue epilogue(fusion, root, /*columns=*/3, {});
   const int x_operand = argument(x), w_operand = argument(w);
   const auto scratch = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
@@ -384,24 +386,24 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget
        fusion.getLoc(),
        {}},
       {}};
-  Params::append(launch.params, {{"height", plan.height},
-                                 {"width", plan.width},
-                                 {"channels", plan.channels},
-                                 {"result_height", plan.result_height()},
-                                 {"result_width", plan.result_width()},
-                                 {"columns", plan.columns},
-                                 {"tiles_down", plan.tiles_down},
-                                 {"tiles_across", plan.tiles_across},
-                                 {"tiles", plan.tiles},
-                                 {"panels", plan.panels},
-                                 {"image_stride", x.strides[0]},
-                                 {"row_stride", x.strides[1]},
-                                 {"pixel_stride", x.strides[2]},
-                                 {"x_offset", x.offset},
-                                 {"pad_top", root.getPadLow()[0]},
-                                 {"pad_left", root.getPadLow()[1]}});
+  WinogradParams::append(launch.params, {{"height", plan.height},
+                                         {"width", plan.width},
+                                         {"channels", plan.channels},
+                                         {"result_height", plan.result_height()},
+                                         {"result_width", plan.result_width()},
+                                         {"columns", plan.columns},
+                                         {"tiles_down", plan.tiles_down},
+                                         {"tiles_across", plan.tiles_across},
+                                         {"tiles", plan.tiles},
+                                         {"panels", plan.panels},
+                                         {"image_stride", x.strides[0]},
+                                         {"row_stride", x.strides[1]},
+                                         {"pixel_stride", x.strides[2]},
+                                         {"x_offset", x.offset},
+                                         {"pad_top", root.getPadLow()[0]},
+                                         {"pad_left", root.getPadLow()[1]}});
   for (const std::int64_t extent : epilogue.extents())
-    AxisParams::append(launch.params, {{"extent", extent}});
+    WinogradAxisParams::append(launch.params, {{"extent", extent}});
   epilogue.append_params(launch.params);
   launch.scratch_bytes = plan.scratch_elements() * 4;
   launch.extent = plan.tile_blocks() * plan.panels;
@@ -409,7 +411,7 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget
       grain_for(launch.extent, plan.tile_block * positions * plan.channels * plan.vectors_per_panel * 3 / 2);
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, plan, own, args).run(x_operand, w_operand, scratch);
+    WinogradEmitter(e, plan, own, args).run(x_operand, w_operand, scratch);
   };
   return launch;
 }

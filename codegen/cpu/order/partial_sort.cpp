@@ -10,15 +10,15 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr ParamNames names{"extent", "count", "capacity", "merge_passes"};
-using Params = KernelParams<names>;
+constexpr ParamNames partial_sort_names{"extent", "count", "capacity", "merge_passes"};
+using PartialSortParams = KernelParams<partial_sort_names>;
 /// Elements that are compared before the next look at the room for candidates.
 constexpr std::int64_t group = ir::sort_group;
 
 /// Emits the kernel.
-class Emitter {
+class PartialSortEmitter {
  public:
-  Emitter(KernelBuilder& e, const KernelArgs& args, DType dtype, bool descending, bool packed)
+  PartialSortEmitter(KernelBuilder& e, const KernelArgs& args, DType dtype, bool descending, bool packed)
       : e(e),
         args_(args),
         dtype_(dtype),
@@ -179,7 +179,7 @@ class Emitter {
   const KernelArgs& args_;
   DType dtype_;
   bool descending_, packed_;
-  const Params params_;
+  const PartialSortParams params_;
   mlir::Value n_, count_, capacity_, zero_, one_;
   Sorter sorter_;
   mlir::Value filled_, limit_;  // the number of candidates; the key that theirs are less than
@@ -207,12 +207,13 @@ Launch launch_partial_sort(ir::SortOp op, const CpuTarget& target) {
        op.getLoc(),
        {}},
       {}};
-  Params::append(launch.params,
-                 {{"extent", extent}, {"count", count}, {"capacity", capacity}, {"merge_passes", passes}});
+  PartialSortParams::append(
+      launch.params,
+      {{"extent", extent}, {"count", count}, {"capacity", capacity}, {"merge_passes", passes}});
   launch.extent = rows;
   launch.grain = grain_for(launch.extent, extent + capacity * (2 + passes) * 8);
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Emitter(e, args, dtype, descending, packed).run(in_order);
+    PartialSortEmitter(e, args, dtype, descending, packed).run(in_order);
   };
   return launch;
 }

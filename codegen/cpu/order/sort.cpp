@@ -7,8 +7,8 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr ParamNames names{"extent", "merge_passes"};
-using Params = KernelParams<names>;
+constexpr ParamNames sort_names{"extent", "merge_passes"};
+using SortParams = KernelParams<sort_names>;
 
 }  // namespace
 
@@ -26,12 +26,12 @@ Launch launch_sort(ir::SortOp op, const CpuTarget& target) {
                  op.getLoc(),
                  {}},
                 {}};
-  Params::append(launch.params, {{"extent", extent}, {"merge_passes", passes}});
+  SortParams::append(launch.params, {{"extent", extent}, {"merge_passes", passes}});
   launch.extent = extent == 0 ? 0 : rows;
   launch.grain = grain_for(launch.extent, extent * (2 + passes) * 4);
 
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    const Params params(e, args.params);
+    const SortParams params(e, args.params);
     const mlir::Value n = params["extent"], merges = params["merge_passes"], zero = e.index(0);
     Sorter sorter(e, packed, n);
     // Calls `body(j, mask)` for all elements of a row, `lanes` at a time.

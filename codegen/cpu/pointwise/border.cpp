@@ -17,7 +17,7 @@ double number_of(mlir::TypedAttr value) {
 
 /// The loops over a padded array: the axes outside of the last padded one are merged outer axes; a row,
 /// contiguous in memory, is the rest.
-struct Rows {
+struct BorderRows {
   struct Axis {
     std::int64_t extent, low, inner;
     bool is_padded() const { return inner != extent; }
@@ -26,7 +26,7 @@ struct Rows {
   std::int64_t count = 1, elements = 1;  // rows, and elements of one
   std::int64_t head = 0, tail = 0;       // border elements of an inner row before and after the operand's
 
-  explicit Rows(ir::PadOp pad) {
+  explicit BorderRows(ir::PadOp pad) {
     const auto shape = ir::ranked(pad.getResult()).getShape(), inner = ir::ranked(pad.getX()).getShape();
     std::size_t last = shape.size();
     while (last > 0 && shape[last - 1] == inner[last - 1]) elements *= shape[--last];
@@ -45,15 +45,15 @@ struct Rows {
   }
 };
 
-constexpr ParamNames names{"row_elements", "head", "tail"};
-constexpr ParamNames axis_names{"extent", "low", "inner_extent"};
-using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
+constexpr ParamNames border_names{"row_elements", "head", "tail"};
+constexpr ParamNames border_axis_names{"extent", "low", "inner_extent"};
+using BorderParams = KernelParams<border_names>;
+using BorderAxisParams = KernelParams<border_axis_names>;
 
 }  // namespace
 
 Launch launch_border(ir::PadOp pad, const CpuTarget& target) {
-  const Rows rows(pad);
+  const BorderRows rows(pad);
   const DType dtype = dtype_of_value(pad.getResult());
   const mlir::TypedAttr value = llvm::cast<mlir::TypedAttr>(pad.getValueAttr());
   const double number = number_of(value);
@@ -62,12 +62,13 @@ Launch launch_border(ir::PadOp pad, const CpuTarget& target) {
   std::string text;
   llvm::raw_string_ostream(text) << "border " << name_of(dtype) << " lanes=" << lanes << " " << value
                                  << " axes=";
-  for (const Rows::Axis& axis : rows.outer) text += axis.is_padded() ? "+" : "-";
+  for (const BorderRows::Axis& axis : rows.outer) text += axis.is_padded() ? "+" : "-";
   Launch launch{{"border", text, pad.getLoc(), {}}, {}};
-  Params::append(launch.params, {{"row_elements", rows.elements}, {"head", rows.head}, {"tail", rows.tail}});
-  for (const Rows::Axis& axis : rows.outer)
-    AxisParams::append(launch.params,
-                       {{"extent", axis.extent}, {"low", axis.low}, {"inner_extent", axis.inner}});
+  BorderParams::append(launch.params,
+                       {{"row_elements", rows.elements}, {"head", rows.head}, {"tail", rows.tail}});
+  for (const BorderRows::Axis& axis : rows.outer)
+    BorderAxisParams::append(launch.params,
+                             {{"extent", axis.extent}, {"low", axis.low}, {"inner_extent", axis.inner}});
   const std::int64_t border =
       ir::ranked(pad.getResult()).getNumElements() - ir::ranked(pad.getX()).getNumElements();
   launch.extent = border == 0 ? 0 : rows.count;
@@ -75,9 +76,9 @@ Launch launch_border(ir::PadOp pad, const CpuTarget& target) {
   constexpr std::int64_t cost = 3;
   launch.grain = grain_for(rows.count, cost * border / std::max<std::int64_t>(rows.count, 1));
 
-  const auto axes = llvm::map_to_vector(rows.outer, [](const Rows::Axis& a) { return a.is_padded(); });
+  const auto axes = llvm::map_to_vector(rows.outer, [](const BorderRows::Axis& a) { return a.is_padded(); });
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    const Params params(e, args.params);
+    const BorderParams params(e, args.params);
     const Value zero = e.index(0), step = e.index(lanes), length = params["row_elements"];
     const auto fill = [&](Value row, Value from, Value to) {
       const auto whole = e.whole_steps(from, to, step);
@@ -95,7 +96,7 @@ Launch launch_border(ir::PadOp pad, const CpuTarget& target) {
       };
       Value rest = r, is_inner;
       for (std::size_t i = axes.size(); i-- > 0;) {
-        const auto axis = params.group<AxisParams>(i);
+        const auto axis = params.group<BorderAxisParams>(i);
         const Value extent = axis["extent"];
         if (axes[i]) {  // indices before the operand's are large unsigned numbers
           const Value inside =

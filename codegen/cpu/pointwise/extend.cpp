@@ -14,7 +14,7 @@ namespace {
 
 using Value = mlir::Value;
 
-struct Axis {
+struct ExtendAxis {
   std::int64_t extent = 1;  // of the result
   std::int64_t low = 0;
   std::int64_t inner = 1;   // of the operand
@@ -33,20 +33,20 @@ enum class RowKind {
 };
 
 /// The loops over the result: axes outside of rows, merged where they are not extended, and rows.
-struct Rows {
-  llvm::SmallVector<Axis> outer;
-  Axis along;              // the extended axis of a line or of blocks
+struct ExtendRows {
+  llvm::SmallVector<ExtendAxis> outer;
+  ExtendAxis along;        // the extended axis of a line or of blocks
   std::int64_t block = 1;  // elements, of a copy the whole row
   std::int64_t count = 1;  // of rows
   RowKind kind = RowKind::copy;
 
-  Rows(ir::ExtendOp extend, int lanes) {
+  ExtendRows(ir::ExtendOp extend, int lanes) {
     const auto shape = extend.getType().getShape(), inner = ir::ranked(extend.getX()).getShape();
     std::size_t last = shape.size();
     while (last > 0 && shape[last - 1] == inner[last - 1]) block *= shape[--last];
     const auto axis = [&](std::size_t i) {
-      return Axis{shape[i], extend.getLow()[i], inner[i],
-                  mlir::ShapedType::getNumElements(inner.drop_front(i + 1))};
+      return ExtendAxis{shape[i], extend.getLow()[i], inner[i],
+                        mlir::ShapedType::getNumElements(inner.drop_front(i + 1))};
     };
     if (last > 0 && block < tuning::least_copied_elements) {
       along = axis(--last);
@@ -56,7 +56,7 @@ struct Rows {
     }
     for (std::size_t i = 0; i < last; ++i) {
       count *= shape[i];
-      const Axis next = axis(i);
+      const ExtendAxis next = axis(i);
       if (outer.empty() || outer.back().is_extended() || next.is_extended())
         outer.push_back(next);
       else
@@ -75,12 +75,12 @@ struct Rows {
 };
 
 /// Consecutive elements of the result along an axis: those of the operand from `from` on, `step` apart.
-struct Part {
+struct ExtendPart {
   std::int64_t to, count, from, step;
 };
 
 /// The parts of an axis: before the operand, the operand, and after it.
-std::array<Part, 3> parts_of(const Axis& axis, ir::ExtendKind how) {
+std::array<ExtendPart, 3> parts_of(const ExtendAxis& axis, ir::ExtendKind how) {
   const bool reflects = how == ir::ExtendKind::reflect;
   const std::int64_t behind = axis.low + axis.inner, step = reflects ? -1 : 0;
   return {{{0, axis.low, reflects ? axis.low : 0, step},
@@ -88,14 +88,14 @@ std::array<Part, 3> parts_of(const Axis& axis, ir::ExtendKind how) {
            {behind, axis.high(), axis.inner - (reflects ? 2 : 1), step}}};
 }
 
-constexpr ParamNames names{"block", "low", "inner", "extent"};
-constexpr ParamNames axis_names{"extent", "low", "inner", "stride"};
-using Params = KernelParams<names>;
-using AxisParams = KernelParams<axis_names>;
+constexpr ParamNames extend_names{"block", "low", "inner", "extent"};
+constexpr ParamNames extend_axis_names{"extent", "low", "inner", "stride"};
+using ExtendParams = KernelParams<extend_names>;
+using ExtendAxisParams = KernelParams<extend_axis_names>;
 
-class Emitter {
+class ExtendEmitter {
  public:
-  Emitter(KernelBuilder& e, DType dtype, ir::ExtendKind how, int lanes)
+  ExtendEmitter(KernelBuilder& e, DType dtype, ir::ExtendKind how, int lanes)
       : e(e), dtype_(dtype), reflects_(how == ir::ExtendKind::reflect), lanes_(lanes) {}
 
   /// The index in an axis of `inner` elements of the one at `j`, which may be beyond its ends.
@@ -111,7 +111,8 @@ class Emitter {
   /// A line whose first and last register are selected from the first and the last of the operand, or from
   /// its only one. The lengths of the sides are built in, and that of the operand if it is shorter than a
   /// register.
-  void registers(Value to, Value from, const Axis& along, ir::ExtendKind how, Value inner, Value extent) {
+  void registers(Value to, Value from, const ExtendAxis& along, ir::ExtendKind how, Value inner,
+                 Value extent) {
     const auto mask = [&](std::int64_t count) {
       return count < lanes_ ? e.mask_below(static_cast<int>(count), lanes_) : Value();
     };
@@ -119,10 +120,10 @@ class Emitter {
     const Value lanes = e.index(lanes_), last = is_one ? e.index(0) : e.sub(inner, lanes);
     // The line of an operand of one register has the sides of a longer one.
     const std::int64_t held = std::min<std::int64_t>(along.inner, lanes_);
-    const Axis line{along.low + held + along.high(), along.low, held};
+    const ExtendAxis line{along.low + held + along.high(), along.low, held};
     llvm::SmallVector<std::int32_t> sources(
         static_cast<std::size_t>(std::max<std::int64_t>(line.extent, lanes_)));
-    for (const Part& part : parts_of(line, how))
+    for (const ExtendPart& part : parts_of(line, how))
       for (std::int64_t i = 0; i < part.count; ++i)
         sources[static_cast<std::size_t>(part.to + i)] = static_cast<std::int32_t>(part.from + i * part.step);
     const auto elements_at = [&](Value source) {
@@ -204,9 +205,10 @@ Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
   const DType dtype = dtype_of_value(extend.getResult());
   const ir::ExtendKind how = extend.getKind();
   const int lanes = target.lanes(size_of(dtype));
-  const Rows rows(extend, lanes);
+  const ExtendRows rows(extend, lanes);
   const RowKind kind = rows.kind;
-  const auto is_extended = llvm::map_to_vector(rows.outer, [](const Axis& a) { return a.is_extended(); });
+  const auto is_extended =
+      llvm::map_to_vector(rows.outer, [](const ExtendAxis& a) { return a.is_extended(); });
 
   std::string key = fmt::format(
       "extend {} {} lanes={} {} axes=", ir::stringifyExtendKind(how).str(), name_of(dtype), lanes,
@@ -218,20 +220,20 @@ Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
           : "blocks");
   for (const bool extended : is_extended) key += extended ? "+" : "-";
   Launch launch{{name_of_location(extend.getLoc()), key, extend.getLoc(), {}}, {}};
-  Params::append(launch.params, {{"block", rows.block},
-                                 {"low", rows.along.low},
-                                 {"inner", rows.along.inner},
-                                 {"extent", rows.along.extent}});
-  for (const Axis& axis : rows.outer)
-    AxisParams::append(
+  ExtendParams::append(launch.params, {{"block", rows.block},
+                                       {"low", rows.along.low},
+                                       {"inner", rows.along.inner},
+                                       {"extent", rows.along.extent}});
+  for (const ExtendAxis& axis : rows.outer)
+    ExtendAxisParams::append(
         launch.params,
         {{"extent", axis.extent}, {"low", axis.low}, {"inner", axis.inner}, {"stride", axis.stride}});
   launch.extent = extend.getType().getNumElements() == 0 ? 0 : rows.count;
   launch.grain = grain_for(rows.count, rows.elements());
 
   launch.request.emit = [=, along = rows.along](KernelBuilder& e, const KernelArgs& args) {
-    const Params params(e, args.params);
-    Emitter row(e, dtype, how, lanes);
+    const ExtendParams params(e, args.params);
+    ExtendEmitter row(e, dtype, how, lanes);
     const Value zero = e.index(0), one = e.index(1), block = params["block"], low = params["low"],
                 inner = params["inner"], extent = params["extent"], length = e.mul(extent, block),
                 inner_length = e.mul(inner, block), behind = e.add(low, inner);
@@ -258,7 +260,7 @@ Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
     };
 
     const std::size_t rank = is_extended.size();
-    const auto axis = [&](std::size_t i) { return params.group<AxisParams>(i); };
+    const auto axis = [&](std::size_t i) { return params.group<ExtendAxisParams>(i); };
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < rank; ++i) extents.push_back(axis(i)["extent"]);
     // The index of a row along each axis counts up as the digits of a number do: a division costs more than

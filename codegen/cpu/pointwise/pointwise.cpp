@@ -115,11 +115,11 @@ struct Pointwise {
   }
 };
 
-class Emitter {
+class PointwiseLoops {
  public:
   using Value = mlir::Value;
 
-  Emitter(KernelBuilder& e, const Pointwise& kernel, const KernelArgs& args)
+  PointwiseLoops(KernelBuilder& e, const Pointwise& kernel, const KernelArgs& args)
       : e(e), kernel_(kernel), args_(args), body_(e, kernel.body, kernel.nest, args) {}
 
   void run() {
@@ -165,8 +165,8 @@ void join_rows(LoopNest& nest, std::int64_t rows) {
 }
 
 /// The loops of a fusion, unrolled.
-LoopNest make_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
-                   std::vector<StridedAccess> accesses, const CpuTarget& target) {
+LoopNest make_lane_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extents,
+                        std::vector<StridedAccess> accesses, const CpuTarget& target) {
   const int lanes = target.lanes(expr.widest());
   // Kernels of a row fusion have the same outermost loop, and blocks begin at any of its rows.
   const auto row_fusion = fusion->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::row_fusion_attr);
@@ -191,7 +191,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target) {
   PointwiseFusion pointwise(fusion);
   const ScalarExpr& expr = pointwise.body.expr;
   const LoopNest nest =
-      make_nest(fusion, expr, std::move(pointwise.extents), std::move(pointwise.accesses), target);
+      make_lane_nest(fusion, expr, std::move(pointwise.extents), std::move(pointwise.accesses), target);
   // Prefetch large contiguous arrays, which stream from memory (rows may be in L1 by row fusion), and the
   // operands of functions, whose computation hides the latency. An operand and the result share the caches,
   // half each.
@@ -209,7 +209,7 @@ Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target) {
   set_geometry(launch, nest, 1 + static_cast<std::int64_t>(expr.key().size() / 40));
   kernel.body.append_params(launch.params);
   launch.request.emit = [kernel](KernelBuilder& e, const KernelArgs& args) {
-    Emitter(e, kernel, args).run();
+    PointwiseLoops(e, kernel, args).run();
   };
   return launch;
 }

@@ -12,8 +12,8 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr ParamNames names{"rows", "updates", "outer_count", "row_elements"};
-using Params = KernelParams<names>;
+constexpr ParamNames scatter_names{"rows", "updates", "outer_count", "row_elements"};
+using ScatterParams = KernelParams<scatter_names>;
 
 }  // namespace
 
@@ -33,8 +33,8 @@ Launch launch_scatter(ir::ScatterOp op, const CpuTarget& target) {
                  op.getLoc(),
                  {}},
                 {}};
-  Params::append(launch.params,
-                 {{"rows", rows}, {"updates", updates}, {"outer_count", outer}, {"row_elements", inner}});
+  ScatterParams::append(
+      launch.params, {{"rows", rows}, {"updates", updates}, {"outer_count", outer}, {"row_elements", inner}});
   std::int64_t work = updates * outer * inner;
   launch.extent = work == 0 ? 0 : rows;
   // Each task reads all indices, most of them in vain: at most 16 tasks, and one where there is little to
@@ -44,7 +44,7 @@ Launch launch_scatter(ir::ScatterOp op, const CpuTarget& target) {
       std::max<std::int64_t>(1, work < tuning::least_task_cost ? rows : llvm::divideCeilSigned(rows, parts));
 
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    const Params params(e, args.params);
+    const ScatterParams params(e, args.params);
     mlir::Value row_count = params["rows"], update_count = params["updates"],
                 outer_count = params["outer_count"], width = params["row_elements"];
     mlir::Value source = e.buffer(args.buffers, 0), indices = e.buffer(args.buffers, 1),

@@ -17,11 +17,11 @@ namespace {
 
 using Value = mlir::Value;
 
-constexpr ParamNames names{"rows", "row_length", "strip_length"};
-using Params = KernelParams<names>;
+constexpr ParamNames cumulative_names{"rows", "row_length", "strip_length"};
+using CumulativeParams = KernelParams<cumulative_names>;
 
 /// Everything that the code depends on: equal plans, equal code.
-struct Plan {
+struct CumulativePlan {
   DType dtype;
   ir::ReduceKind kind;
   int lanes;
@@ -37,9 +37,9 @@ struct Plan {
   }
 };
 
-class Emitter {
+class CumulativeEmitter {
  public:
-  Emitter(KernelBuilder& e, const Plan& plan, const KernelArgs& args)
+  CumulativeEmitter(KernelBuilder& e, const CumulativePlan& plan, const KernelArgs& args)
       : e(e), plan_(plan), args_(args), params_(e, args.params) {}
 
   void run() {
@@ -121,7 +121,7 @@ class Emitter {
   /// an element. But for the first one and the last one, registers are aligned: a store of two cache lines
   /// takes as long as two.
   void each_aligned_register(Value first, Value count, llvm::function_ref<void(Value i, Value mask)> body) {
-    const Value lanes = e.index(plan_.lanes), step = e.index(Plan::step_registers * plan_.lanes);
+    const Value lanes = e.index(plan_.lanes), step = e.index(CumulativePlan::step_registers * plan_.lanes);
     e.when(
         e.less(count, lanes), [&] { body(first, e.mask_below(count, plan_.lanes)); },
         [&] {
@@ -133,7 +133,8 @@ class Emitter {
                       whole_end = e.whole_steps(aligned, end, lanes);
           body(first, {});
           e.loop(aligned, steps_end, step, [&](Value i) {
-            for (int r = 0; r < Plan::step_registers; ++r) body(e.add(i, e.index(r * plan_.lanes)), {});
+            for (int r = 0; r < CumulativePlan::step_registers; ++r)
+              body(e.add(i, e.index(r * plan_.lanes)), {});
           });
           e.loop(steps_end, whole_end, lanes, [&](Value i) { body(i, {}); });
           e.when(e.less(whole_end, end), [&] { body(e.sub(end, lanes), {}); });
@@ -141,9 +142,9 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Plan& plan_;
+  const CumulativePlan& plan_;
   const KernelArgs& args_;
-  const Params params_;
+  const CumulativeParams params_;
   Value rows_, length_;
   Value from_, to_;  // of the array of rows
 };
@@ -160,20 +161,22 @@ Launch launch_cumulative(ir::CumulativeOp op, const CpuTarget& target) {
   const std::int64_t registers = llvm::divideCeilSigned(length, lanes);
   // Half of the registers: few enough that none is spilled.
   const bool is_long = registers > target.registers() / 2;
-  const Plan plan{.dtype = dtype,
-                  .kind = op.getKind(),
-                  .lanes = lanes,
-                  .registers = is_long ? 0 : static_cast<int>(registers),
-                  .divides_rows = is_long && arrays == 1};
+  const CumulativePlan plan{.dtype = dtype,
+                            .kind = op.getKind(),
+                            .lanes = lanes,
+                            .registers = is_long ? 0 : static_cast<int>(registers),
+                            .divides_rows = is_long && arrays == 1};
   const std::int64_t strip =
       choices::previous_row_bytes(*target.machine) / static_cast<std::int64_t>(size_of(dtype));
   Launch launch{{name_of_location(op.getLoc()), fmt::format("cumulative {}", plan.key()), op.getLoc(), {}},
                 {}};
-  Params::append(launch.params, {{"rows", rows}, {"row_length", length}, {"strip_length", strip}});
+  CumulativeParams::append(launch.params, {{"rows", rows}, {"row_length", length}, {"strip_length", strip}});
   launch.extent = arrays * rows * length == 0 ? 0 : (plan.divides_rows ? length : arrays);
   launch.grain =
       grain_for(launch.extent, rows * (plan.divides_rows ? 1 : length), plan.divides_rows ? 64 : 1);
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) { Emitter(e, plan, args).run(); };
+  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    CumulativeEmitter(e, plan, args).run();
+  };
   return launch;
 }
 

@@ -12,17 +12,17 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr ParamNames names{"k_extent",         "columns",    "rows",         "row_tiles",    "column_tiles",
-                           "lhs_offset",       "lhs_stride", "lhs_k_stride", "panel_stride", "rhs_k_stride",
-                           "rhs_column_stride"};
-using Params = KernelParams<names>;
+constexpr ParamNames product_names{
+    "k_extent",   "columns",      "rows",         "row_tiles",    "column_tiles",     "lhs_offset",
+    "lhs_stride", "lhs_k_stride", "panel_stride", "rhs_k_stride", "rhs_column_stride"};
+using ProductParams = KernelParams<product_names>;
 
 constexpr int threads_of_side = 16;  // a block has as many by as many threads
 constexpr int k_step = 16;
-constexpr int vector = 4;  // elements of a load from shared memory
+constexpr int shared_vector = 4;  // elements of a load from shared memory
 
 /// Everything that the code depends on.
-struct Product {
+struct ProductPlan {
   int lhs_operand, rhs_operand;
   int side;            // of the part of a thread: of 4 by 4 or 8 by 8 elements
   std::int64_t panel;  // 0: B is not packed
@@ -35,7 +35,7 @@ struct Product {
   std::int64_t tile() const { return std::int64_t{threads_of_side} * side; }
   TileExtents tile_extents() const { return {tile(), tile()}; }
   /// Between values of k in shared memory: the threads of a warp write to different banks.
-  std::int64_t shared_stride() const { return tile() + vector; }
+  std::int64_t shared_stride() const { return tile() + shared_vector; }
   std::string key() const {
     return fmt::format("product {} lhs={}{} rhs={}{} panel={}{} outer={}", side, lhs_operand,
                        lhs_along_k ? "k" : "", rhs_operand, rhs_along_k ? "k" : "", panel,
@@ -43,12 +43,12 @@ struct Product {
   }
 };
 
-class Emitter {
+class ProductEmitter {
  public:
   using Value = mlir::Value;
   using Values = llvm::SmallVector<Value>;
 
-  Emitter(KernelBuilder& e, const Product& product, Epilogue& epilogue, const KernelArgs& args)
+  ProductEmitter(KernelBuilder& e, const ProductPlan& product, Epilogue& epilogue, const KernelArgs& args)
       : e(e),
         product_(product),
         epilogue_(epilogue),
@@ -181,8 +181,9 @@ class Emitter {
   /// The row, or column, within the tile of element i of the part of the thread with this number along the
   /// side: groups of four neighbours, which threads have in turn.
   Value line(Value number, int i) {
-    return e.add(e.mul(number, e.index(vector)),
-                 e.index(std::int64_t{i / vector} * threads_of_side * vector + i % vector));
+    return e.add(
+        e.mul(number, e.index(shared_vector)),
+        e.index(std::int64_t{i / shared_vector} * threads_of_side * shared_vector + i % shared_vector));
   }
   Value row_number() { return e.div(thread_, e.index(threads_of_side)); }
   Value column_number() { return e.rem(thread_, e.index(threads_of_side)); }
@@ -191,11 +192,11 @@ class Emitter {
     const Value row = e.mul(i, e.index(product_.shared_stride()));
     const auto load = [&](const StagedOperand& side, Value number) {
       Values values;
-      const mlir::Type type = mlir::VectorType::get({vector}, e.b.getF32Type());
-      for (int first = 0; first < product_.side; first += vector) {
+      const mlir::Type type = mlir::VectorType::get({shared_vector}, e.b.getF32Type());
+      for (int first = 0; first < product_.side; first += shared_vector) {
         const Value at = team_.shared_element(side.shared, e.add(row, line(number, first)), DType::f32);
-        const Value lanes = mlir::LLVM::LoadOp::create(e.b, e.loc, type, at, vector * sizeof(float));
-        for (int lane = 0; lane < vector; ++lane) values.push_back(e.extract(lanes, lane));
+        const Value lanes = mlir::LLVM::LoadOp::create(e.b, e.loc, type, at, shared_vector * sizeof(float));
+        for (int lane = 0; lane < shared_vector; ++lane) values.push_back(e.extract(lanes, lane));
       }
       return values;
     };
@@ -209,7 +210,7 @@ class Emitter {
   }
 
   void store(mlir::ValueRange sums) {
-    epilogue_.prepare(e, args_, Params::end<BatchAxis>(product_.outer_count), place_.batch_index);
+    epilogue_.prepare(e, args_, ProductParams::end<BatchAxis>(product_.outer_count), place_.batch_index);
     const Value rows = params_["rows"], columns = params_["columns"];
     for (int r = 0; r < product_.side; ++r) {
       const Value row = e.add(place_.first_row, line(row_number(), r));
@@ -225,10 +226,10 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Product& product_;
+  const ProductPlan& product_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const ProductParams params_;
   const Tile arithmetic_{DType::f32, 1, 1, 1};
   Team team_;
   Value thread_;
@@ -254,7 +255,7 @@ Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget
   const std::int64_t rows = extents.back(),
                      matrices = mlir::ShapedType::getNumElements(llvm::ArrayRef(extents).drop_back());
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
-  const Product product{
+  const ProductPlan product{
       .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
       .rhs_operand = static_cast<int>(p.rhs),
       .side = side_for(rows, p.columns, matrices, epilogue),
@@ -268,23 +269,23 @@ Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget
   Launch launch{{name_of_location(fusion.getLoc()), product.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
   launch.request.gpu = {fmt::format("a block per tile of {0} by {0}", product.tile()), Team::most,
                         Team::most};
-  Params::append(launch.params, {{"k_extent", p.k_extent},
-                                 {"columns", p.columns},
-                                 {"rows", rows},
-                                 {"row_tiles", row_tiles},
-                                 {"column_tiles", column_tiles},
-                                 {"lhs_offset", p.lhs.offset},
-                                 {"lhs_stride", epilogue.extra_strides(0).back()},
-                                 {"lhs_k_stride", p.k_stride},
-                                 {"panel_stride", p.k_extent * p.panel},
-                                 {"rhs_k_stride", unpacked.row_stride},
-                                 {"rhs_column_stride", unpacked.column_stride}});
+  ProductParams::append(launch.params, {{"k_extent", p.k_extent},
+                                        {"columns", p.columns},
+                                        {"rows", rows},
+                                        {"row_tiles", row_tiles},
+                                        {"column_tiles", column_tiles},
+                                        {"lhs_offset", p.lhs.offset},
+                                        {"lhs_stride", epilogue.extra_strides(0).back()},
+                                        {"lhs_k_stride", p.k_stride},
+                                        {"panel_stride", p.k_extent * p.panel},
+                                        {"rhs_k_stride", unpacked.row_stride},
+                                        {"rhs_column_stride", unpacked.column_stride}});
   append_batch(launch.params, epilogue, product.outer_count);
   epilogue.append_params(launch.params);
   launch.extent = matrices * row_tiles * column_tiles;
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, product, own, args).run();
+    ProductEmitter(e, product, own, args).run();
   };
   return launch;
 }

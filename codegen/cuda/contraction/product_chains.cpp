@@ -12,12 +12,13 @@
 namespace kiln::codegen {
 namespace {
 
-constexpr ParamNames names{"k_extent",     "columns",      "rows",         "lhs_offset",       "lhs_stride",
-                           "lhs_k_stride", "panel_stride", "rhs_k_stride", "rhs_column_stride"};
-using Params = KernelParams<names>;
+constexpr ParamNames product_chains_names{"k_extent",     "columns",      "rows",
+                                          "lhs_offset",   "lhs_stride",   "lhs_k_stride",
+                                          "panel_stride", "rhs_k_stride", "rhs_column_stride"};
+using ProductChainsParams = KernelParams<product_chains_names>;
 
 /// Everything that the code depends on.
-struct Chains {
+struct ProductChainsPlan {
   int lhs_operand, rhs_operand;
   std::int64_t panel;  // 0: B is not packed
   bool one_chunk;
@@ -29,12 +30,13 @@ struct Chains {
   }
 };
 
-class Emitter {
+class ProductChainsEmitter {
  public:
   using Value = mlir::Value;
   using Values = llvm::SmallVector<Value>;
 
-  Emitter(KernelBuilder& e, const Chains& chains, Epilogue& epilogue, const KernelArgs& args)
+  ProductChainsEmitter(KernelBuilder& e, const ProductChainsPlan& chains, Epilogue& epilogue,
+                       const KernelArgs& args)
       : e(e),
         chains_(chains),
         epilogue_(epilogue),
@@ -117,15 +119,15 @@ class Emitter {
   }
 
   void store(Value sum) {
-    epilogue_.prepare(e, args_, Params::end<BatchAxis>(chains_.outer_count), place_.batch_index);
+    epilogue_.prepare(e, args_, ProductChainsParams::end<BatchAxis>(chains_.outer_count), place_.batch_index);
     epilogue_.store(e, {sum}, place_.first_row, place_.first_column, 1, {});
   }
 
   KernelBuilder& e;
-  const Chains& chains_;
+  const ProductChainsPlan& chains_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const ProductChainsParams params_;
   const Tile arithmetic_{DType::f32, 1, 1, 1};
   TilePlace place_;
   Value lhs_, rhs_, lhs_k_stride_, rhs_k_stride_;
@@ -143,7 +145,7 @@ std::optional<Launch> launch_gpu_chains(ir::FusionOp fusion, ir::PackedDotOp roo
   const std::int64_t rows = extents.back();
   if (rows * p.columns > most_results) return std::nullopt;
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
-  const Chains chains{
+  const ProductChainsPlan chains{
       .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
       .rhs_operand = static_cast<int>(p.rhs),
       .panel = p.unpacked ? 0 : p.panel,
@@ -154,21 +156,21 @@ std::optional<Launch> launch_gpu_chains(ir::FusionOp fusion, ir::PackedDotOp roo
     launch.request.gpu.schedule = "a thread per result";
   else
     launch.request.gpu = {"a block per result", Team::most, Team::most};
-  Params::append(launch.params, {{"k_extent", p.k_extent},
-                                 {"columns", p.columns},
-                                 {"rows", rows},
-                                 {"lhs_offset", p.lhs.offset},
-                                 {"lhs_stride", epilogue.extra_strides(0).back()},
-                                 {"lhs_k_stride", p.k_stride},
-                                 {"panel_stride", p.k_extent * p.panel},
-                                 {"rhs_k_stride", unpacked.row_stride},
-                                 {"rhs_column_stride", unpacked.column_stride}});
+  ProductChainsParams::append(launch.params, {{"k_extent", p.k_extent},
+                                              {"columns", p.columns},
+                                              {"rows", rows},
+                                              {"lhs_offset", p.lhs.offset},
+                                              {"lhs_stride", epilogue.extra_strides(0).back()},
+                                              {"lhs_k_stride", p.k_stride},
+                                              {"panel_stride", p.k_extent * p.panel},
+                                              {"rhs_k_stride", unpacked.row_stride},
+                                              {"rhs_column_stride", unpacked.column_stride}});
   append_batch(launch.params, epilogue, chains.outer_count);
   epilogue.append_params(launch.params);
   launch.extent = mlir::ShapedType::getNumElements(extents) * p.columns;
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, chains, own, args).run();
+    ProductChainsEmitter(e, chains, own, args).run();
   };
   return launch;
 }

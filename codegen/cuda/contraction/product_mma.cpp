@@ -18,10 +18,10 @@ namespace {
 namespace LLVM = mlir::LLVM;
 namespace arith = mlir::arith;
 
-constexpr ParamNames names{"k_extent",         "columns",    "rows",         "row_tiles",  "column_tiles",
-                           "lhs_offset",       "lhs_stride", "lhs_k_stride", "rhs_offset", "rhs_k_stride",
-                           "rhs_column_stride"};
-using Params = KernelParams<names>;
+constexpr ParamNames mma_names{"k_extent",         "columns",    "rows",         "row_tiles",  "column_tiles",
+                               "lhs_offset",       "lhs_stride", "lhs_k_stride", "rhs_offset", "rhs_k_stride",
+                               "rhs_column_stride"};
+using MmaParams = KernelParams<mma_names>;
 
 // A word of 32 bits has two halves that are neighbours along k, or one TF32 number. The instruction takes 16
 // rows of A and 8 columns of B, of 8 words each, and adds to 16 by 8 sums.
@@ -53,7 +53,7 @@ BlockTile tile_for(std::int64_t rows, std::int64_t columns, std::int64_t matrice
 }
 
 /// Everything that the code depends on.
-struct Product {
+struct MmaPlan {
   DType factors;  // f16, bf16, or f32: rounded to TF32
   int lhs_operand, rhs_operand;
   BlockTile tile;
@@ -70,12 +70,12 @@ struct Product {
   }
 };
 
-class Emitter {
+class MmaEmitter {
  public:
   using Value = mlir::Value;
   using Values = llvm::SmallVector<Value>;
 
-  Emitter(KernelBuilder& e, const Product& product, Epilogue& epilogue, const KernelArgs& args)
+  MmaEmitter(KernelBuilder& e, const MmaPlan& product, Epilogue& epilogue, const KernelArgs& args)
       : e(e),
         product_(product),
         tile_(product.tile),
@@ -242,7 +242,7 @@ class Emitter {
   }
 
   void store(mlir::ValueRange sums) {
-    epilogue_.prepare(e, args_, Params::end<BatchAxis>(product_.outer_count), place_.batch_index);
+    epilogue_.prepare(e, args_, MmaParams::end<BatchAxis>(product_.outer_count), place_.batch_index);
     const Value rows = params_["rows"], columns = params_["columns"];
     const Value my_row = e.add(e.add(place_.first_row, first_warp_row()), group()),
                 my_column =
@@ -262,11 +262,11 @@ class Emitter {
   }
 
   KernelBuilder& e;
-  const Product& product_;
+  const MmaPlan& product_;
   const BlockTile& tile_;
   Epilogue& epilogue_;
   const KernelArgs& args_;
-  const Params params_;
+  const MmaParams params_;
   const Tile arithmetic_{DType::f32, 1, 1, 1};
   Team team_;
   Value lane_, warp_, k_extent_;
@@ -307,7 +307,7 @@ Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root) {
   const Dims& extents = epilogue.extents();
   const std::int64_t rows = extents.back(),
                      matrices = mlir::ShapedType::getNumElements(llvm::ArrayRef(extents).drop_back());
-  const Product product{.factors = dtype_of_value(root.getLhs()),
+  const MmaPlan product{.factors = dtype_of_value(root.getLhs()),
                         .lhs_operand = lhs.operand,
                         .rhs_operand = rhs.operand,
                         .tile = tile_for(rows, columns, matrices, epilogue),
@@ -322,23 +322,23 @@ Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root) {
                                     product.tile.columns()),
                         Team::most, Team::most};
   launch.request.on_tensor_cores = true;
-  Params::append(launch.params, {{"k_extent", lhs.k_extent},
-                                 {"columns", columns},
-                                 {"rows", rows},
-                                 {"row_tiles", row_tiles},
-                                 {"column_tiles", column_tiles},
-                                 {"lhs_offset", lhs.view.offset},
-                                 {"lhs_stride", epilogue.extra_strides(0).back()},
-                                 {"lhs_k_stride", lhs.k_stride},
-                                 {"rhs_offset", rhs.view.offset},
-                                 {"rhs_k_stride", rhs.k_stride},
-                                 {"rhs_column_stride", rhs.line_stride}});
+  MmaParams::append(launch.params, {{"k_extent", lhs.k_extent},
+                                    {"columns", columns},
+                                    {"rows", rows},
+                                    {"row_tiles", row_tiles},
+                                    {"column_tiles", column_tiles},
+                                    {"lhs_offset", lhs.view.offset},
+                                    {"lhs_stride", epilogue.extra_strides(0).back()},
+                                    {"lhs_k_stride", lhs.k_stride},
+                                    {"rhs_offset", rhs.view.offset},
+                                    {"rhs_k_stride", rhs.k_stride},
+                                    {"rhs_column_stride", rhs.line_stride}});
   append_batch(launch.params, epilogue, product.outer_count);
   epilogue.append_params(launch.params);
   launch.extent = matrices * row_tiles * column_tiles;
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
-    Emitter(e, product, own, args).run();
+    MmaEmitter(e, product, own, args).run();
   };
   return launch;
 }
