@@ -5,10 +5,7 @@
 
 namespace kiln::codegen {
 
-/// The kernel of a fusion; throws an internal error for a body that no pass should have made.
-Launch launch_fusion(ir::FusionOp fusion, const CpuTarget& target);
-
-// The families that launch_fusion chooses from.
+// Of fusions.
 Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target);
 Launch launch_reduce(ir::FusionOp fusion, const CpuTarget& target);
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target);
@@ -37,8 +34,7 @@ Launch launch_border(ir::PadOp pad, const CpuTarget& target);
 /// Operand 0 continued beyond its ends, to operand 1.
 Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target);
 
-/// The result of an extension as copies of boxes of its operand.
-std::vector<StridedBox> parts_of(ir::ExtendOp extend);
+/// From one strided view to another: operand 0 to operand 1.
 Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, mlir::Location loc);
 
 }  // namespace kiln::codegen

@@ -6,6 +6,7 @@
 #include "codegen/driver/schedule.h"
 #include "codegen/driver/stages.h"
 #include "codegen/driver/stats.h"
+#include "codegen/registry/registry.h"
 #include "ir/build.h"
 #include "passes/fold.h"
 #include "passes/pipeline.h"
@@ -71,11 +72,16 @@ ExecutablePlan check_plan(ExecutablePlan plan) {
   return again;
 }
 
-/// What the passes need; `target` outlives it.
-passes::PipelineOptions pipeline_options(const CompileOptions& options, const codegen::Target& target,
-                                         Stages* stages) {
+std::unique_ptr<const codegen::Backend> backend_of(const CompileOptions& options) {
+  return codegen::select_backend({options.backend, options.isa, options.gpu});
+}
+
+/// What the passes need; the compilation outlives it.
+passes::PipelineOptions pipeline_options(const codegen::Compilation& c) {
+  const CompileOptions& options = c.options;
+  Stages* const stages = c.stages;
   passes::PipelineOptions pipeline;
-  pipeline.target = &target.model();
+  pipeline.target = &c.backend.model();
   pipeline.fuse = options.fuse;
   if (stages)
     pipeline.observe = [stages](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, text_of(m)); };
@@ -88,6 +94,7 @@ passes::PipelineOptions pipeline_options(const CompileOptions& options, const co
   pipeline.evaluate = [options](mlir::ModuleOp m) {
     CompileOptions inner = options;
     inner.stages = nullptr;
+    inner.backend.clear();
     inner.gpu.clear();
     inner.device = {};
     inner.generic = GenericKernels::never;
@@ -108,17 +115,15 @@ std::size_t constant_bytes(mlir::ModuleOp module) {
 }  // namespace
 
 ir::ContractionTarget codegen::Compilation::contractions() const {
-  return {!options.gpu.empty(), options.precision};
+  return {backend.traits().has_tensor_cores, options.precision};
 }
 
 void codegen::simplify_module(mlir::ModuleOp module, const Compilation& c) {
-  const Target target = select_target(c.options);
-  passes::run_simplification(module, pipeline_options(c.options, target, c.stages));
+  passes::run_simplification(module, pipeline_options(c));
 }
 
 ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c, LoadedKernels& kernels) {
-  const codegen::Target target = codegen::select_target(c.options);
-  const passes::PipelineOptions pipeline = pipeline_options(c.options, target, c.stages);
+  const passes::PipelineOptions pipeline = pipeline_options(c);
   const auto milliseconds = [](Clock::time_point from, Clock::time_point to) {
     return std::chrono::duration<double, std::milli>(to - from).count();
   };
@@ -132,12 +137,12 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
   const auto in_kernels = Clock::now();
   // The bodies of loops and branches stand in front of the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
-  // GPUs have none. Shared ones only if the plan is made again later, and not for people who look at the
-  // code: they want to see what lasts.
+  // Shared ones only if the plan is made again later, and not for people who look at the code: they want to
+  // see what lasts.
   const bool lasts = !c.again || c.stages;
-  const bool any = !target.gpu() && !(lasts && c.options.generic == GenericKernels::shared);
+  const bool any = !(lasts && c.options.generic == GenericKernels::shared);
   kernels.generic = any ? c.options.generic : GenericKernels::never;
-  ExecutablePlan plan = codegen::make_plan(function, target, kernels, c.stages);
+  ExecutablePlan plan = codegen::make_plan(function, c.backend, kernels, c.stages);
   if (c.stages) c.stages->add("plan", to_string(plan));
   const auto done = Clock::now();
   plan.compile_ms = milliseconds(c.started, done);
@@ -167,7 +172,8 @@ llvm::SmallVector<mlir::ElementsAttr> codegen::evaluate(mlir::ModuleOp module,
   auto function = *module.getOps<mlir::func::FuncOp>().begin();
   llvm::SmallVector<mlir::RankedTensorType> types;
   for (mlir::Type t : function.getResultTypes()) types.push_back(llvm::cast<mlir::RankedTensorType>(t));
-  auto executable = compile_module(module, {*module.getContext(), options, nullptr, Clock::now()});
+  const auto backend = backend_of(options);
+  auto executable = compile_module(module, {*module.getContext(), options, *backend, nullptr, Clock::now()});
   if (executable->plan().random_draws > 0) fail_internal("a constant draws random numbers");
   std::vector<Buffer> outputs;
   std::vector<void*> addresses;
@@ -223,7 +229,8 @@ void codegen::run_compilation(const std::string& name, std::size_t nodes, const 
   require_room(kernel_room + nodes * (std::size_t{64} << 10), name);
   try {
     KeptContext context(nodes, /*own=*/stages.wanted());
-    steps({*context, options, stages.wanted() ? &stages : nullptr, started, {}, &context});
+    const auto backend = backend_of(options);
+    steps({*context, options, *backend, stages.wanted() ? &stages : nullptr, started, {}, &context});
   } catch (const std::bad_alloc&) {
     fail("{}: out of memory while it was compiled", name);
   }

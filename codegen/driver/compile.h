@@ -18,7 +18,9 @@ enum class GenericKernels { never, shared, always };
 struct CompileOptions {
   Isa isa = Isa::host;  ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
   std::string gpu;      ///< "sm_80", "sm_90": kernels are PTX
-  Device device = {};   ///< of executables; one that is no CPU needs `gpu`
+  /// A row of codegen/registry; empty: that of GPUs if `gpu` is set, else of CPUs.
+  std::string backend = {};
+  Device device = {};  ///< of executables; one that is no CPU needs `gpu`
   /// Of matrix products on GPUs; bits on the CPU never depend on it.
   Precision precision = Precision::fast;
   bool fuse = true;      ///< off: one kernel per primitive, for looking at what fusion does

@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/backend/backend.h"
 #include "codegen/driver/compile.h"
 #include "codegen/driver/kept_context.h"
 #include "codegen/driver/schedule.h"
@@ -19,6 +20,7 @@ namespace kiln::codegen {
 struct Compilation {
   mlir::MLIRContext& context;
   const CompileOptions& options;
+  const Backend& backend;
   Stages* stages;
   std::chrono::steady_clock::time_point started;
   /// Compiles the same without generic kernels; null: there are none in this one either.

@@ -1,7 +1,6 @@
 #include "codegen/driver/joint.h"
 
 #include "codegen/driver/compile_module.h"
-#include "codegen/driver/target.h"
 #include "ir/build.h"
 #include "passes/joint.h"
 #include "runtime/fail.h"
@@ -65,7 +64,7 @@ passes::CutJoint cut_graph(const ir::Graph& graph, const ir::GradientRequest& re
   if (c.stages) c.stages->add("trace", ir::to_string(graph));
   const auto module = ir::build_joint_module(c.context, graph, request, c.contractions());
   codegen::simplify_module(*module, c);
-  passes::CutJoint cut = passes::cut_joint(*module, policy, codegen::select_target(c.options).model());
+  passes::CutJoint cut = passes::cut_joint(*module, policy, c.backend.model());
   if (c.stages) c.stages->add("joint", cut.report);
   return cut;
 }

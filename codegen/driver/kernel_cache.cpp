@@ -36,8 +36,8 @@ constexpr std::string_view code_version = "kiln-kernels " KILN_EMITTERS_HASH " l
 #endif
     ;
 
-CacheKey key_of(const KernelRequest& request, const Target& target) {
-  return cache_key(fmt::format("{}|{}", kernel_stamp(target), request.key));
+CacheKey key_of(const KernelRequest& request, const Backend& backend) {
+  return cache_key(fmt::format("{}|{}", kernel_stamp(backend), request.key));
 }
 
 std::string symbol_of(const KernelRequest& request, const CacheKey& key) {
@@ -130,10 +130,10 @@ KernelTable& known() {
   return once<[] { return KernelTable(); }>();
 }
 
-/// Maps the code; that of a GPU stays text. Where linking fails, since threads that link at once took the
-/// room of each other, it is tried again without the kernels that nothing uses.
-std::shared_ptr<Kernel> link(const KernelObject& object, const Target& target) {
-  if (target.gpu()) {
+/// Maps the code, or keeps it for the driver of a device. Where linking fails, since threads that link at
+/// once took the room of each other, it is tried again without the kernels that nothing uses.
+std::shared_ptr<Kernel> link(const KernelObject& object, const Backend& backend) {
+  if (!backend.traits().links_kernels) {
     auto kernel = std::make_shared<Kernel>();
     kernel->symbol = object.symbol;
     kernel->object = object.bytes;
@@ -148,35 +148,35 @@ std::shared_ptr<Kernel> link(const KernelObject& object, const Target& target) {
 }
 
 std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                          const Target& target, const CacheKey& key, Stages* stages) {
+                                          const Backend& backend, const CacheKey& key, Stages* stages) {
   std::shared_ptr<Kernel> kernel;
   for (DiskCache* const cache : {&precompiled_kernels(), &disk_cache()}) {
     if (kernel || stages) break;
-    if (auto bytes = cache->load(key, kernel_stamp(target))) {
+    if (auto bytes = cache->load(key, kernel_stamp(backend))) {
       if (auto object = unpack(*bytes)) {
-        kernel = link(*object, target);
+        kernel = link(*object, backend);
         stats().kernels_loaded++;
       }
     }
   }
   if (!kernel) {
-    KernelObject object = lower_kernel(context, request, symbol_of(request, key), target, stages);
-    kernel = link(object, target);
+    KernelObject object = lower_kernel(context, request, symbol_of(request, key), backend, stages);
+    kernel = link(object, backend);
     stats().kernels_compiled++;
     if (!stages)
-      disk_cache().store(key, kernel_stamp(target), pack(object),
+      disk_cache().store(key, kernel_stamp(backend), pack(object),
                          request.name + ": " + request.key.substr(0, 160));
   }
   kernel->name = request.name;
   kernel->key = {key.hi, key.lo};
-  if (target.gpu()) kernel->gpu = request.gpu;
+  if (!backend.traits().links_kernels) kernel->gpu = request.gpu;
   return kernel;
 }
 
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                         const Target& target) {
-  const CacheKey key = key_of(request, target);
-  if (checks_kernels()) check_key(context, request, target, key);
+                                         const Backend& backend) {
+  const CacheKey key = key_of(request, backend);
+  if (checks_kernels()) check_key(context, request, backend.code(), key);
   KernelTable& table = known();
   std::promise<std::shared_ptr<const Kernel>> promise;
   {
@@ -193,7 +193,7 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
   }
   std::shared_ptr<const Kernel> kernel;
   try {
-    kernel = make_kernel(context, request, target, key, nullptr);
+    kernel = make_kernel(context, request, backend, key, nullptr);
   } catch (...) {
     // Those who wait get the error too; the next request tries again.
     promise.set_exception(std::current_exception());
@@ -213,19 +213,19 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
 
 /// A private copy under another symbol than the shared one and all other copies.
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                         const Target& target, Stages& stages) {
+                                         const Backend& backend, Stages& stages) {
   static std::atomic<std::uint64_t> copies = 0;
-  CacheKey key = key_of(request, target);
+  CacheKey key = key_of(request, backend);
   key.hi ^= ++copies;
-  return make_kernel(context, request, target, key, &stages);
+  return make_kernel(context, request, backend, key, &stages);
 }
 
 /// The first request of each kernel that is not in memory.
-std::vector<std::size_t> missing_of(llvm::ArrayRef<KernelRequest> requests, const Target& target) {
+std::vector<std::size_t> missing_of(llvm::ArrayRef<KernelRequest> requests, const Backend& backend) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
   std::vector<std::size_t> missing;
   for (auto [i, request] : llvm::enumerate(requests))
-    if (const CacheKey key = key_of(request, target);
+    if (const CacheKey key = key_of(request, backend);
         !known().contains(key) && seen.insert({key.hi, key.lo}).second)
       missing.push_back(i);
   return missing;
@@ -264,23 +264,23 @@ void get_at_once(mlir::MLIRContext& context, llvm::ArrayRef<std::size_t> work,
 
 }  // namespace
 
-std::string kernel_stamp(const Target& target) {
-  return fmt::format("{} numerics-{} {}", code_version, ir::numerics_version, target.id());
+std::string kernel_stamp(const Backend& backend) {
+  return fmt::format("{} numerics-{} {}", code_version, ir::numerics_version, backend.id());
 }
 
-bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Target& target,
+bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Backend& backend,
                   GenericKernels which) {
   if (which != GenericKernels::shared) return which == GenericKernels::always;
   const auto exists = [](const CacheKey& key) {
     return known().contains(key) || precompiled_kernels().contains(key) || disk_cache().contains(key);
   };
-  if (exists(key_of(special, target))) return false;
-  const CacheKey shared = key_of(generic, target);
+  if (exists(key_of(special, backend))) return false;
+  const CacheKey shared = key_of(generic, backend);
   return known().remembers(shared) || exists(shared);
 }
 
-void remember_generic(const KernelRequest& generic, const Target& target) {
-  known().remember(key_of(generic, target));
+void remember_generic(const KernelRequest& generic, const Backend& backend) {
+  known().remember(key_of(generic, backend));
 }
 
 std::size_t drop_unused_kernels() {
@@ -290,22 +290,22 @@ std::size_t drop_unused_kernels() {
 
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,
-                                                       const Target& target, llvm::StringRef graph,
+                                                       const Backend& backend, llvm::StringRef graph,
                                                        Stages* stages) {
   std::vector<std::shared_ptr<const Kernel>> kernels(requests.size());
   if (stages) {
     for (auto [kernel, request] : llvm::zip(kernels, requests))
-      kernel = get_kernel(context, request, target, *stages);
+      kernel = get_kernel(context, request, backend, *stages);
     return kernels;
   }
-  const std::vector<std::size_t> missing = missing_of(requests, target);
+  const std::vector<std::size_t> missing = missing_of(requests, backend);
   Progress progress(graph.str(), missing.size());
   get_at_once(context, missing, [&](std::size_t i) {
-    kernels[i] = get_kernel(context, requests[i], target);
+    kernels[i] = get_kernel(context, requests[i], backend);
     progress.kernel_done();
   });
   for (auto [kernel, request] : llvm::zip(kernels, requests))
-    if (!kernel) kernel = get_kernel(context, request, target);
+    if (!kernel) kernel = get_kernel(context, request, backend);
   return kernels;
 }
 

@@ -7,7 +7,7 @@
 namespace kiln::codegen {
 
 /// Which code kernels are: for this target, by this version of Kiln and LLVM.
-std::string kernel_stamp(const Target& target);
+std::string kernel_stamp(const Backend& backend);
 
 /// The kernels of the requests, in their order: from memory, else from Kiln's build or the disk cache, else
 /// compiled (and stored in both), on the threads that a call may use. Equal requests are compiled once, even
@@ -17,16 +17,16 @@ std::string kernel_stamp(const Target& target);
 /// longest ago are unloaded.
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,
-                                                       const Target& target, llvm::StringRef graph,
+                                                       const Backend& backend, llvm::StringRef graph,
                                                        Stages* stages);
 
 /// Whether a plan has `generic` in place of `special`, which gives the same bits faster. Of `shared` ones:
 /// where `special` is neither in memory nor on disk, but `generic` is, or a plan before this one could have
 /// had it. So the first size that a program meets has kernels of its own, and later ones share one more.
-bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Target& target,
+bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Backend& backend,
                   GenericKernels which);
 /// A plan could have had this one.
-void remember_generic(const KernelRequest& generic, const Target& target);
+void remember_generic(const KernelRequest& generic, const Backend& backend);
 
 /// Unloads every kernel that nothing uses; returns how many.
 std::size_t drop_unused_kernels();

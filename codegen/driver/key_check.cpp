@@ -29,7 +29,7 @@ bool checks_kernels() {
   return on;
 }
 
-void check_key(mlir::MLIRContext& context, const KernelRequest& request, const Target& target,
+void check_key(mlir::MLIRContext& context, const KernelRequest& request, const CpuTarget& target,
                const CacheKey& key) {
   const std::string text = kernel_text(context, request, target);
   llvm::StringRef first, now = text;

@@ -1,5 +1,4 @@
 #pragma once
-#include "codegen/driver/target.h"
 #include "codegen/emit/kernel_builder.h"
 #include "runtime/disk_cache.h"
 
@@ -11,7 +10,7 @@ bool checks_kernels();
 /// Emits the kernel and compares its text with that of the first request of the same key in this process:
 /// equal keys must mean equal code, or a network would run the kernel of another. Safe to call from any
 /// thread, with a context of its own. Throws an internal error that shows the first lines that differ.
-void check_key(mlir::MLIRContext& context, const KernelRequest& request, const Target& target,
+void check_key(mlir::MLIRContext& context, const KernelRequest& request, const CpuTarget& target,
                const CacheKey& key);
 
 }  // namespace kiln::codegen

@@ -1,6 +1,6 @@
 #pragma once
+#include "codegen/backend/backend.h"
 #include "codegen/driver/stages.h"
-#include "codegen/driver/target.h"
 #include "codegen/emit/kernel_builder.h"
 #include "runtime/plan.h"
 
@@ -16,14 +16,13 @@ struct KernelObject {
 };
 
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is that of the request's
-/// location; several threads may use one context. `stages`, which may be null, receives the texts "mlir",
-/// "llvm" and "asm" or "ptx", and "sass" if it wants that. Throws an internal error when a stage rejects the
-/// code.
+/// location; several threads may use one context. `stages`, which may be null, receives the text "mlir" and
+/// those of Backend::lower(). Throws an internal error when a stage rejects the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
-                          const Target& target, Stages* stages);
+                          const Backend& backend, Stages* stages);
 
-/// The MLIR that lower_kernel() compiles, without names and source lines, and on a GPU the launch: equal
+/// The MLIR that lower_kernel() compiles, without names and source lines, and how a device launches it: equal
 /// texts mean equal code.
-std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request, const Target& target);
+std::string kernel_text(mlir::MLIRContext& context, const KernelRequest& request, const CpuTarget& target);
 
 }  // namespace kiln::codegen

@@ -1,7 +1,5 @@
 #include "codegen/driver/schedule.h"
 
-#include "codegen/cpu/launch.h"
-#include "codegen/cuda/launch.h"
 #include "codegen/driver/kernel_cache.h"
 #include "codegen/driver/operand_memory.h"
 #include "codegen/driver/packing.h"
@@ -58,12 +56,12 @@ std::vector<std::string> source_lines(mlir::Location loc) {
 /// Lists all steps first, so that their kernels can be made at once.
 class Scheduler {
  public:
-  Scheduler(mlir::func::FuncOp function, const Target& target, LoadedKernels& loaded, Stages* stages)
-      : function_(function), target_(target), loaded_(loaded), stages_(stages) {}
+  Scheduler(mlir::func::FuncOp function, const Backend& backend, LoadedKernels& loaded, Stages* stages)
+      : function_(function), backend_(backend), loaded_(loaded), stages_(stages) {}
 
   ExecutablePlan run() {
     plan_.name = function_.getName().str();
-    plan_.target = kernel_stamp(target_);
+    plan_.target = kernel_stamp(backend_);
     const auto number = [&](llvm::StringRef attr) -> std::int64_t {
       const auto value = function_->getAttrOfType<mlir::IntegerAttr>(attr);
       return value ? value.getInt() : 0;
@@ -151,31 +149,35 @@ class Scheduler {
           llvm::SmallVector<mlir::Value> operands(f.getOperands());
           llvm::append_range(operands, f.getResults());
           for (mlir::OpResult r : f.getResults())
-            if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>())
-              add(launch_border(pad, target_.code()), {r}, pad);
-          add(target_.gpu() ? launch_gpu_fusion(f, target_.code()) : launch_fusion(f, target_.code()),
-              operands, f);
+            if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>()) add_kernels(pad, {r});
+          add_kernels(f, operands);
         })
         .Case([&](ir::PackOp p) {
-          add(launch_pack(p, target_.code()), {p.getX(), p.getResult()}, p);
+          add_kernels(p, {p.getX(), p.getResult()});
         })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
-        .Case([&](ir::ExtendOp x) { schedule_extend(x); })
+        .Case([&](ir::ExtendOp x) {
+          add_kernels(x, {x.getX(), x.getResult()});
+        })
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
         .Case([&](ir::RunLoopOp l) { schedule_loop(l); })
         .Case([&](ir::RunIfOp i) { schedule_branch(i); })
         .Case([&](ir::ScatterOp s) { schedule_scatter(s); })
         .Case([&](ir::CheckBoundsOp c) { schedule_check(c); })
         .Case([&](ir::SortOp s) {
-          add(launch_sort(s, target_.code()), {s.getX(), s.getOrder(), s.getScratch()}, s);
+          add_kernels(s, {s.getX(), s.getOrder(), s.getScratch()});
         })
         .Case([&](ir::CumulativeOp c) {
-          add(launch_cumulative(c, target_.code()), {c.getX(), c.getResult()}, c);
+          add_kernels(c, {c.getX(), c.getResult()});
         })
         .Default([&](mlir::Operation* o) {
           fail_internal("{} reached code generation", o->getName().getStringRef().str());
         });
+  }
+
+  void add_kernels(mlir::Operation* op, llvm::ArrayRef<mlir::Value> operands) {
+    for (Launch& launch : backend_.launch(op)) add(std::move(launch), operands, op);
   }
 
   void add(Launch launch, llvm::ArrayRef<mlir::Value> operands, mlir::Operation* op) {
@@ -210,29 +212,29 @@ class Scheduler {
   void choose_generic() {
     llvm::SmallVector<PlannedStep*> chosen;
     for (PlannedStep& p : planned_)
-      if (p.generic && runs_generic(*p.request, p.generic->request, target_, loaded_.generic))
+      if (p.generic && runs_generic(*p.request, p.generic->request, backend_, loaded_.generic))
         chosen.push_back(&p);
     for (const PlannedStep& p : planned_)
-      if (p.generic) remember_generic(p.generic->request, target_);
+      if (p.generic) remember_generic(p.generic->request, backend_);
     for (PlannedStep* p : chosen) set_kernel(*p, std::move(*p->generic));
     loaded_.are_generic |= !chosen.empty();
   }
 
   void finish_steps() {
-    planned_ = fuse_rows(std::move(planned_), *target_.code().machine);
+    planned_ = fuse_rows(std::move(planned_), *backend_.code().machine);
     choose_generic();
     std::vector<KernelRequest> requests;
     for (PlannedStep& p : planned_) {
       if (!p.request) continue;
       const bool has_scratch = p.step.scratch_bytes > 0;
       p.request->arguments = {p.step.operands.size() + has_scratch, p.step.params.size(), has_scratch};
-      if (target_.gpu()) {
+      if (backend_.traits().code_depends_on_memory) {
         p.request->arguments.memory = memory_of(p.step.operands, p.operand_bytes);
         p.request->key += fmt::format(" memory {}", fmt::join(p.request->arguments.memory, ","));
       }
       requests.push_back(std::move(*p.request));
     }
-    auto kernels = get_kernels(*function_.getContext(), requests, target_, plan_.name, stages_);
+    auto kernels = get_kernels(*function_.getContext(), requests, backend_, plan_.name, stages_);
     auto kernel = kernels.begin();
     for (PlannedStep& p : planned_) {
       if (p.request) p.step.kernel = kernel_number(*kernel++);
@@ -317,9 +319,7 @@ class Scheduler {
     const ir::View from = ir::View::whole(x);
     const StridedBox box{from.shape, from.strides, part.strides, 0, part.offset};
     const DType dtype = ir::to_tensor_type(x.getType()).dtype;
-    add(target_.gpu() ? launch_gpu_copy(box, dtype, op->getLoc())
-                      : launch_copy(box, dtype, target_.code(), op->getLoc()),
-        {x, part.base}, op);
+    add(backend_.launch_copy(box, dtype, op->getLoc()), {x, part.base}, op);
   }
 
   void schedule_concatenate(ir::ConcatenateOp concat) {
@@ -332,17 +332,8 @@ class Scheduler {
   }
 
   void schedule_pad(ir::PadOp pad) {
-    add(launch_border(pad, target_.code()), {pad.getResult()}, pad);
+    add_kernels(pad, {pad.getResult()});
     copy_into(pad.getX(), ir::inner_of(pad), pad);
-  }
-
-  /// On a GPU each part of the result is copied by itself: what lies before, in and behind x along each axis.
-  void schedule_extend(ir::ExtendOp extend) {
-    if (!target_.gpu())
-      return add(launch_extend(extend, target_.code()), {extend.getX(), extend.getResult()}, extend);
-    const DType dtype = ir::to_tensor_type(extend.getType()).dtype;
-    for (const StridedBox& part : parts_of(extend))
-      add(launch_gpu_copy(part, dtype, extend->getLoc()), {extend.getX(), extend.getResult()}, extend);
   }
 
   /// The result of an operation that then writes into it, as a copy of x unless it lies there.
@@ -354,8 +345,7 @@ class Scheduler {
 
   void schedule_scatter(ir::ScatterOp scatter) {
     schedule_copy(scatter.getX(), scatter.getResult());
-    add(launch_scatter(scatter, target_.code()),
-        {scatter.getUpdates(), scatter.getIndices(), scatter.getResult()}, scatter);
+    add_kernels(scatter, {scatter.getUpdates(), scatter.getIndices(), scatter.getResult()});
   }
 
   void schedule_insert(ir::InsertOp insert) {
@@ -365,7 +355,7 @@ class Scheduler {
 
   std::uint32_t body(mlir::Operation* op, mlir::FlatSymbolRefAttr name) {
     auto function = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(op, name);
-    plan_.bodies.push_back(make_plan(function, target_, loaded_, stages_));
+    plan_.bodies.push_back(make_plan(function, backend_, loaded_, stages_));
     return static_cast<std::uint32_t>(plan_.bodies.size() - 1);
   }
 
@@ -421,7 +411,7 @@ class Scheduler {
   }
 
   mlir::func::FuncOp function_;
-  const Target& target_;
+  const Backend& backend_;
   LoadedKernels& loaded_;
   Stages* stages_;
   ExecutablePlan plan_;
@@ -435,9 +425,9 @@ class Scheduler {
 
 }  // namespace
 
-ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, LoadedKernels& loaded,
+ExecutablePlan make_plan(mlir::func::FuncOp function, const Backend& backend, LoadedKernels& loaded,
                          Stages* stages) {
-  return Scheduler(function, target, loaded, stages).run();
+  return Scheduler(function, backend, loaded, stages).run();
 }
 
 }  // namespace kiln::codegen

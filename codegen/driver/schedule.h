@@ -20,7 +20,7 @@ struct LoadedKernels {
 
 /// The plan of a function after passes::run_pipeline; `loaded` gets its kernels and those of its bodies.
 /// `stages` as in get_kernels.
-ExecutablePlan make_plan(mlir::func::FuncOp function, const Target& target, LoadedKernels& loaded,
+ExecutablePlan make_plan(mlir::func::FuncOp function, const Backend& backend, LoadedKernels& loaded,
                          Stages* stages);
 
 }  // namespace kiln::codegen

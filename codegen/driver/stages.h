@@ -1,4 +1,6 @@
 #pragma once
+#include "codegen/backend/stage_texts.h"
+
 #include <filesystem>
 #include <map>
 #include <string>
@@ -13,18 +15,15 @@ namespace kiln::codegen {
 /// The destinations of one compilation's texts (CompileOptions): a map, and a folder with a file for each
 /// stage and, if requested, for each pass. Each text is written before the next one is made, so that a crash
 /// leaves all preceding ones. One thread at a time.
-class Stages {
+class Stages final : public StageTexts {
  public:
   /// Makes the folder. Throws kiln::Error if it cannot be made.
   Stages(const CompileOptions& options, const std::string& graph);
 
   /// Whether there is a destination.
   bool wanted() const { return map_ || !folder_.empty(); }
-  /// Appends to the text of a stage. Throws kiln::Error if it cannot be written.
-  void add(std::string_view stage, std::string_view text);
-
-  /// Whether machine code of GPUs is requested.
-  bool wants_sass() const { return sass_; }
+  void add(std::string_view stage, std::string_view text) override;
+  bool wants_sass() const override { return sass_; }
 
   /// Whether a text after each pass is requested.
   bool wants_passes() const { return !folder_.empty() && passes_; }

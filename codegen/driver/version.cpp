@@ -1,4 +1,5 @@
-#include "codegen/driver/target.h"
+#include "codegen/driver/compile.h"
+#include "codegen/target/cpu_target.h"
 
 #include <kiln/version.h>
 

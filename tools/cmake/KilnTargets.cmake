@@ -67,19 +67,24 @@ function(kiln_layer name)
   set_property(GLOBAL APPEND PROPERTY kiln_layers kiln_${name})
 endfunction()
 
-# The shared library kiln::kiln, from all layers. LLVM and MLIR are linked privately and never seen by users.
-function(kiln_library)
+# The objects of all layers become part of a target, with what they need. LLVM and MLIR are linked privately.
+function(kiln_link_layers target)
   get_property(layers GLOBAL PROPERTY kiln_layers)
-  add_library(kiln SHARED)
   foreach(layer IN LISTS layers)
-    target_sources(kiln PRIVATE $<TARGET_OBJECTS:${layer}>)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${layer}>)
   endforeach()
-  add_library(kiln::kiln ALIAS kiln)
-  target_link_libraries(kiln PRIVATE MLIR LLVM fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB)
-  target_link_options(kiln PRIVATE -Wl,--no-undefined)
+  target_link_libraries(${target} PRIVATE MLIR LLVM fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB)
   # Why: ir/trait_names.cpp
   target_link_options(
-    kiln PRIVATE -Wl,--wrap=_ZN4mlir6detail22FallbackTypeIDResolver22registerImplicitTypeIDEN4llvm9StringRefE)
+    ${target} PRIVATE -Wl,--wrap=_ZN4mlir6detail22FallbackTypeIDResolver22registerImplicitTypeIDEN4llvm9StringRefE)
+endfunction()
+
+# The shared library kiln::kiln, from all layers, which users see without LLVM and MLIR.
+function(kiln_library)
+  add_library(kiln SHARED)
+  add_library(kiln::kiln ALIAS kiln)
+  kiln_link_layers(kiln)
+  target_link_options(kiln PRIVATE -Wl,--no-undefined)
   if(KILN_SANITIZE)
     string(REPLACE ";" "," sanitizers "${KILN_SANITIZE}")
     target_link_options(kiln PUBLIC -fsanitize=${sanitizers} PRIVATE -Wl,-z,undefs)

@@ -1,27 +1,16 @@
 // An array continued beyond its ends: every element of the result is written once, row by row.
 #include "codegen/cpu/launch.h"
+#include "codegen/emit/extension.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/scalar_expr.h"
 #include "codegen/target/tuning.h"
-#include "ir/views.h"
 
 #include <llvm/ADT/STLExtras.h>
-
-#include <array>
 
 namespace kiln::codegen {
 namespace {
 
 using Value = mlir::Value;
-
-struct ExtendAxis {
-  std::int64_t extent = 1;  // of the result
-  std::int64_t low = 0;
-  std::int64_t inner = 1;   // of the operand
-  std::int64_t stride = 0;  // of the operand, in elements
-  bool is_extended() const { return inner != extent; }
-  std::int64_t high() const { return extent - low - inner; }
-};
 
 /// What a row of the result is, contiguous in memory.
 enum class RowKind {
@@ -34,8 +23,8 @@ enum class RowKind {
 
 /// The loops over the result: axes outside of rows, merged where they are not extended, and rows.
 struct ExtendRows {
-  llvm::SmallVector<ExtendAxis> outer;
-  ExtendAxis along;        // the extended axis of a line or of blocks
+  llvm::SmallVector<ExtendedAxis> outer;
+  ExtendedAxis along;      // the extended axis of a line or of blocks
   std::int64_t block = 1;  // elements, of a copy the whole row
   std::int64_t count = 1;  // of rows
   RowKind kind = RowKind::copy;
@@ -45,8 +34,8 @@ struct ExtendRows {
     std::size_t last = shape.size();
     while (last > 0 && shape[last - 1] == inner[last - 1]) block *= shape[--last];
     const auto axis = [&](std::size_t i) {
-      return ExtendAxis{shape[i], extend.getLow()[i], inner[i],
-                        mlir::ShapedType::getNumElements(inner.drop_front(i + 1))};
+      return ExtendedAxis{shape[i], extend.getLow()[i], inner[i],
+                          mlir::ShapedType::getNumElements(inner.drop_front(i + 1))};
     };
     if (last > 0 && block < tuning::least_copied_elements) {
       along = axis(--last);
@@ -56,7 +45,7 @@ struct ExtendRows {
     }
     for (std::size_t i = 0; i < last; ++i) {
       count *= shape[i];
-      const ExtendAxis next = axis(i);
+      const ExtendedAxis next = axis(i);
       if (outer.empty() || outer.back().is_extended() || next.is_extended())
         outer.push_back(next);
       else
@@ -74,28 +63,15 @@ struct ExtendRows {
   }
 };
 
-/// Consecutive elements of the result along an axis: those of the operand from `from` on, `step` apart.
-struct ExtendPart {
-  std::int64_t to, count, from, step;
-};
-
-/// The parts of an axis: before the operand, the operand, and after it.
-std::array<ExtendPart, 3> parts_of(const ExtendAxis& axis, ir::ExtendKind how) {
-  const bool reflects = how == ir::ExtendKind::reflect;
-  const std::int64_t behind = axis.low + axis.inner, step = reflects ? -1 : 0;
-  return {{{0, axis.low, reflects ? axis.low : 0, step},
-           {axis.low, axis.inner, 0, 1},
-           {behind, axis.high(), axis.inner - (reflects ? 2 : 1), step}}};
-}
-
 constexpr ParamNames extend_names{"block", "low", "inner", "extent"};
 constexpr ParamNames extend_axis_names{"extent", "low", "inner", "stride"};
 using ExtendParams = KernelParams<extend_names>;
 using ExtendAxisParams = KernelParams<extend_axis_names>;
 
-class ExtendEmitter {
+/// The elements of one row.
+class ExtendRowEmitter {
  public:
-  ExtendEmitter(KernelBuilder& e, DType dtype, ir::ExtendKind how, int lanes)
+  ExtendRowEmitter(KernelBuilder& e, DType dtype, ir::ExtendKind how, int lanes)
       : e(e), dtype_(dtype), reflects_(how == ir::ExtendKind::reflect), lanes_(lanes) {}
 
   /// The index in an axis of `inner` elements of the one at `j`, which may be beyond its ends.
@@ -111,7 +87,7 @@ class ExtendEmitter {
   /// A line whose first and last register are selected from the first and the last of the operand, or from
   /// its only one. The lengths of the sides are built in, and that of the operand if it is shorter than a
   /// register.
-  void registers(Value to, Value from, const ExtendAxis& along, ir::ExtendKind how, Value inner,
+  void registers(Value to, Value from, const ExtendedAxis& along, ir::ExtendKind how, Value inner,
                  Value extent) {
     const auto mask = [&](std::int64_t count) {
       return count < lanes_ ? e.mask_below(static_cast<int>(count), lanes_) : Value();
@@ -120,10 +96,10 @@ class ExtendEmitter {
     const Value lanes = e.index(lanes_), last = is_one ? e.index(0) : e.sub(inner, lanes);
     // The line of an operand of one register has the sides of a longer one.
     const std::int64_t held = std::min<std::int64_t>(along.inner, lanes_);
-    const ExtendAxis line{along.low + held + along.high(), along.low, held};
+    const ExtendedAxis line{along.low + held + along.high(), along.low, held};
     llvm::SmallVector<std::int32_t> sources(
         static_cast<std::size_t>(std::max<std::int64_t>(line.extent, lanes_)));
-    for (const ExtendPart& part : parts_of(line, how))
+    for (const AxisPart& part : parts_of(line, how))
       for (std::int64_t i = 0; i < part.count; ++i)
         sources[static_cast<std::size_t>(part.to + i)] = static_cast<std::int32_t>(part.from + i * part.step);
     const auto elements_at = [&](Value source) {
@@ -199,113 +175,139 @@ class ExtendEmitter {
   int lanes_;
 };
 
+/// Everything that the code depends on.
+struct Extension {
+  DType dtype;
+  ir::ExtendKind how;
+  int lanes;
+  RowKind kind;
+  ExtendedAxis along;                   // its sides are built in where registers have them
+  llvm::SmallVector<bool> is_extended;  // the outer axes
+
+  std::string key() const {
+    std::string key = fmt::format(
+        "extend {} {} lanes={} {} axes=", ir::stringifyExtendKind(how).str(), name_of(dtype), lanes,
+        kind == RowKind::copy   ? "copy"
+        : kind == RowKind::line ? "line"
+        : kind == RowKind::registers
+            ? fmt::format("{}+{}+{}", along.low, along.inner < lanes ? std::to_string(along.inner) : "n",
+                          along.high())
+            : "blocks");
+    for (const bool extended : is_extended) key += extended ? "+" : "-";
+    return key;
+  }
+};
+
+/// The rows of a kernel, one after the other.
+class ExtensionEmitter {
+ public:
+  ExtensionEmitter(KernelBuilder& e, const Extension& extension, const KernelArgs& args)
+      : e(e),
+        extension_(extension),
+        args_(args),
+        params_(e, args.params),
+        row_(e, extension.dtype, extension.how, extension.lanes),
+        zero_(e.index(0)),
+        one_(e.index(1)),
+        block_(params_["block"]),
+        low_(params_["low"]),
+        inner_(params_["inner"]),
+        extent_(params_["extent"]),
+        length_(e.mul(extent_, block_)),
+        inner_length_(e.mul(inner_, block_)),
+        behind_(e.add(low_, inner_)) {}
+
+  void run() {
+    const Value x = e.buffer(args_.buffers, 0), y = e.buffer(args_.buffers, 1);
+    const std::size_t rank = extension_.is_extended.size();
+    const auto axis = [&](std::size_t i) { return params_.group<ExtendAxisParams>(i); };
+    llvm::SmallVector<Value> extents;
+    for (std::size_t i = 0; i < rank; ++i) extents.push_back(axis(i)["extent"]);
+    // The index of a row along each axis counts up as the digits of a number do: a division costs more than
+    // the elements of a short row.
+    e.loop(args_.begin, args_.end, one_, e.coordinates(args_.begin, extents),
+           [&](Value r, mlir::ValueRange index) {
+             Value from = zero_;
+             llvm::SmallVector<Value> next(index);
+             Value step = one_;
+             for (std::size_t i = rank; i-- > 0;) {
+               const Value source = extension_.is_extended[i]
+                                        ? row_.source(e.sub(index[i], axis(i)["low"]), axis(i)["inner"])
+                                        : index[i];
+               from = e.add(from, e.mul(source, axis(i)["stride"]));
+               const Value moved = e.add(index[i], step);
+               const Value goes_on = e.less(moved, extents[i]);
+               next[i] = e.select(goes_on, moved, zero_);
+               step = e.select(goes_on, zero_, step);
+             }
+             write(at(y, e.mul(r, length_)), at(x, from));
+             return next;
+           });
+  }
+
+ private:
+  Value at(Value base, Value i) { return e.element(base, i, extension_.dtype); }
+
+  /// The row at `to`, whose operand's elements begin at `from`.
+  void write(Value to, Value from) {
+    if (extension_.kind == RowKind::copy) return row_.copy(to, from, block_);
+    if (extension_.kind == RowKind::registers)
+      return row_.registers(to, from, extension_.along, extension_.how, inner_, extent_);
+    row_.copy(at(to, e.mul(low_, block_)), from, inner_length_);
+    extension_.kind == RowKind::line ? write_sides_of_line(to, from) : write_sides_of_blocks(to, from);
+  }
+
+  void write_sides_of_line(Value to, Value from) {
+    const bool reflects = extension_.how == ir::ExtendKind::reflect;
+    row_.side_of_line(to, reflects ? at(from, low_) : from, low_);
+    row_.side_of_line(at(to, behind_), at(from, e.sub(inner_, e.index(reflects ? 2 : 1))),
+                      e.sub(extent_, behind_));
+  }
+
+  void write_sides_of_blocks(Value to, Value from) {
+    const auto side = [&](Value first, Value end) {
+      e.loop(first, end, one_, [&](Value i) {
+        row_.copy(at(to, e.mul(i, block_)), at(from, e.mul(row_.source(e.sub(i, low_), inner_), block_)),
+                  block_);
+      });
+    };
+    side(zero_, low_);
+    side(behind_, extent_);
+  }
+
+  KernelBuilder& e;
+  const Extension& extension_;
+  const KernelArgs& args_;
+  ExtendParams params_;
+  ExtendRowEmitter row_;
+  Value zero_, one_, block_, low_, inner_, extent_, length_, inner_length_, behind_;
+};
+
 }  // namespace
 
 Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
   const DType dtype = dtype_of_value(extend.getResult());
-  const ir::ExtendKind how = extend.getKind();
   const int lanes = target.lanes(size_of(dtype));
   const ExtendRows rows(extend, lanes);
-  const RowKind kind = rows.kind;
-  const auto is_extended =
-      llvm::map_to_vector(rows.outer, [](const ExtendAxis& a) { return a.is_extended(); });
-
-  std::string key = fmt::format(
-      "extend {} {} lanes={} {} axes=", ir::stringifyExtendKind(how).str(), name_of(dtype), lanes,
-      kind == RowKind::copy   ? "copy"
-      : kind == RowKind::line ? "line"
-      : kind == RowKind::registers
-          ? fmt::format("{}+{}+{}", rows.along.low,
-                        rows.along.inner < lanes ? std::to_string(rows.along.inner) : "n", rows.along.high())
-          : "blocks");
-  for (const bool extended : is_extended) key += extended ? "+" : "-";
-  Launch launch{{name_of_location(extend.getLoc()), key, extend.getLoc(), {}}, {}};
+  const Extension extension{
+      dtype,      extend.getKind(),
+      lanes,      rows.kind,
+      rows.along, llvm::map_to_vector(rows.outer, [](const ExtendedAxis& a) { return a.is_extended(); })};
+  Launch launch{{name_of_location(extend.getLoc()), extension.key(), extend.getLoc(), {}}, {}};
   ExtendParams::append(launch.params, {{"block", rows.block},
                                        {"low", rows.along.low},
                                        {"inner", rows.along.inner},
                                        {"extent", rows.along.extent}});
-  for (const ExtendAxis& axis : rows.outer)
+  for (const ExtendedAxis& axis : rows.outer)
     ExtendAxisParams::append(
         launch.params,
         {{"extent", axis.extent}, {"low", axis.low}, {"inner", axis.inner}, {"stride", axis.stride}});
   launch.extent = extend.getType().getNumElements() == 0 ? 0 : rows.count;
   launch.grain = grain_for(rows.count, rows.elements());
-
-  launch.request.emit = [=, along = rows.along](KernelBuilder& e, const KernelArgs& args) {
-    const ExtendParams params(e, args.params);
-    ExtendEmitter row(e, dtype, how, lanes);
-    const Value zero = e.index(0), one = e.index(1), block = params["block"], low = params["low"],
-                inner = params["inner"], extent = params["extent"], length = e.mul(extent, block),
-                inner_length = e.mul(inner, block), behind = e.add(low, inner);
-    const Value x = e.buffer(args.buffers, 0), y = e.buffer(args.buffers, 1);
-    const auto at = [&](Value base, Value i) { return e.element(base, i, dtype); };
-    const auto write = [&](Value to, Value from) {
-      if (kind == RowKind::copy) return row.copy(to, from, block);
-      if (kind == RowKind::registers) return row.registers(to, from, along, how, inner, extent);
-      row.copy(at(to, e.mul(low, block)), from, inner_length);
-      if (kind == RowKind::line) {
-        const bool reflects = how == ir::ExtendKind::reflect;
-        row.side_of_line(to, reflects ? at(from, low) : from, low);
-        row.side_of_line(at(to, behind), at(from, e.sub(inner, e.index(reflects ? 2 : 1))),
-                         e.sub(extent, behind));
-        return;
-      }
-      const auto side = [&](Value first, Value end) {
-        e.loop(first, end, one, [&](Value i) {
-          row.copy(at(to, e.mul(i, block)), at(from, e.mul(row.source(e.sub(i, low), inner), block)), block);
-        });
-      };
-      side(zero, low);
-      side(behind, extent);
-    };
-
-    const std::size_t rank = is_extended.size();
-    const auto axis = [&](std::size_t i) { return params.group<ExtendAxisParams>(i); };
-    llvm::SmallVector<Value> extents;
-    for (std::size_t i = 0; i < rank; ++i) extents.push_back(axis(i)["extent"]);
-    // The index of a row along each axis counts up as the digits of a number do: a division costs more than
-    // the elements of a short row.
-    e.loop(args.begin, args.end, one, e.coordinates(args.begin, extents),
-           [&](Value r, mlir::ValueRange index) {
-             Value from = zero;
-             llvm::SmallVector<Value> next(index);
-             Value step = one;
-             for (std::size_t i = rank; i-- > 0;) {
-               const Value source =
-                   is_extended[i] ? row.source(e.sub(index[i], axis(i)["low"]), axis(i)["inner"]) : index[i];
-               from = e.add(from, e.mul(source, axis(i)["stride"]));
-               const Value moved = e.add(index[i], step);
-               const Value goes_on = e.less(moved, extents[i]);
-               next[i] = e.select(goes_on, moved, zero);
-               step = e.select(goes_on, zero, step);
-             }
-             write(at(y, e.mul(r, length)), at(x, from));
-             return next;
-           });
+  launch.request.emit = [extension](KernelBuilder& e, const KernelArgs& args) {
+    ExtensionEmitter(e, extension, args).run();
   };
   return launch;
-}
-
-std::vector<StridedBox> parts_of(ir::ExtendOp extend) {
-  const ir::View x = ir::View::whole(extend.getX()), y = ir::View::whole(extend.getResult());
-  std::vector<StridedBox> boxes(1);
-  for (std::size_t i = 0; i < y.shape.size(); ++i) {
-    std::vector<StridedBox> longer;
-    for (const auto& [to, count, from, step] :
-         parts_of({y.shape[i], extend.getLow()[i], x.shape[i], x.strides[i]}, extend.getKind())) {
-      if (count == 0) continue;
-      for (StridedBox box : boxes) {
-        box.shape.push_back(count);
-        box.from_strides.push_back(step * x.strides[i]);
-        box.to_strides.push_back(y.strides[i]);
-        box.from_offset += from * x.strides[i];
-        box.to_offset += to * y.strides[i];
-        longer.push_back(std::move(box));
-      }
-    }
-    boxes = std::move(longer);
-  }
-  return boxes;
 }
 
 }  // namespace kiln::codegen

@@ -244,8 +244,7 @@ int side_for(std::int64_t rows, std::int64_t columns, std::int64_t matrices, con
 
 }  // namespace
 
-Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& code) {
-  if (dtype_of_value(root.getResult()) != DType::f32) return launch_dot(fusion, root, code);
+Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root) {
   if (auto chains = launch_gpu_chains(fusion, root)) return *chains;
   const Contraction p = contraction_of(root);
   const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};

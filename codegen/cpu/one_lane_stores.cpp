@@ -1,4 +1,4 @@
-#include "codegen/driver/one_lane_stores.h"
+#include "codegen/cpu/one_lane_stores.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Constants.h>

@@ -1,0 +1,70 @@
+// A kernel's LLVM IR to an object for the CPU at hand.
+#include "codegen/backend/llvm_code.h"
+#include "codegen/cpu/backend.h"
+#include "codegen/cpu/one_lane_stores.h"
+
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Instrumentation/AddressSanitizer.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <mutex>
+
+namespace kiln::codegen {
+namespace {
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  run_passes(module, machine, std::string(simplify), [](llvm::ModulePassManager& passes) {
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(OneLaneStores()));
+#ifdef KILN_SANITIZE_ADDRESS
+    llvm::AddressSanitizerOptions options;
+    options.CompileKernel = false;
+    passes.addPass(llvm::AddressSanitizerPass(options, /*UseGlobalGC=*/false));
+#endif
+  });
+}
+
+/// Removes the sanitizer's set-up code, which the surrounding program has run already.
+void drop_constructors(llvm::Module& module) {
+  if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
+}
+
+}  // namespace
+
+llvm::SmallVector<char, 0> CpuBackend::lower(llvm::Module& module, const KernelRequest& request,
+                                             const std::string& /*symbol*/, StageTexts* texts) const {
+  initialize_llvm();
+  llvm::TargetMachine& machine = machine_for({llvm::sys::getProcessTriple(), target_.cpu, target_.features});
+  set_machine(module, machine);
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration()) continue;
+    f.addFnAttr("target-cpu", target_.cpu);
+    f.addFnAttr("target-features", target_.features);
+    if (target_.vector_bytes == 64) f.addFnAttr("prefer-vector-width", "512");
+    f.setDoesNotThrow();
+#ifdef KILN_SANITIZE_ADDRESS
+    f.addFnAttr(llvm::Attribute::SanitizeAddress);
+#endif
+  }
+  optimize(module, machine);
+  drop_constructors(module);
+  if (texts) {
+    texts->add("llvm", text_of(module));
+    // Generating code changes the module, so the text is made from a copy.
+    auto copy = llvm::CloneModule(module);
+    auto assembly = generate(*copy, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
+    texts->add("asm", {assembly.data(), assembly.size()});
+  }
+  return generate(module, machine, request.in_order, llvm::CodeGenFileType::ObjectFile);
+}
+
+}  // namespace kiln::codegen
