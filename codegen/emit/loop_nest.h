@@ -158,6 +158,7 @@ class LoopNest {
   /// How many rows of a square may be stored as whole registers, although they are narrow.
   int rows_stored_whole() const;
   using Rows = llvm::SmallVector<LoopPoint, 2>;
+  class OuterLoops;
   /// Emits the loops around rows, `rows` of them at a time while that many are left.
   void emit_outer_loops(KernelBuilder& e, const KernelArgs& args, int rows,
                         llvm::function_ref<void(const Rows&, mlir::Value from, mlir::Value to)> body) const;

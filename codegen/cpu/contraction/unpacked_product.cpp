@@ -283,6 +283,52 @@ bool reads_in_place(const UnpackedShape& p, int lanes, const Machine& machine) {
          p.k_extent * p.columns * p.element_bytes <= choices::in_place_rhs_bytes(machine);
 }
 
+/// Tiles: registers of columns, and the most rows.
+struct UnpackedTileSize {
+  int vectors;
+  std::int64_t most_rows;
+  bool by_streams = false;
+};
+/// None where B is packed. `products` divide the work; the rows of A are `lhs_row_bytes` apart.
+std::optional<UnpackedTileSize> unpacked_tile_size_of(const UnpackedShape& shape, int lanes,
+                                                      std::int64_t products, std::int64_t lhs_row_bytes,
+                                                      const CpuTarget& target) {
+  const std::int64_t all_rows = std::clamp<std::int64_t>(shape.rows, 1, tuning::most_tile_rows);
+  if (const int vectors = vectors_of_streams(shape, lanes, products, *target.machine); vectors > 0)
+    return UnpackedTileSize{vectors, all_rows, /*by_streams=*/true};
+  if (const int vectors = vectors_for_all_rows(shape, lanes, target); vectors > 0)
+    return UnpackedTileSize{vectors, all_rows};
+  if (!reads_in_place(shape, lanes, *target.machine)) return std::nullopt;
+  const int vectors =
+      even_vectors(shape.columns, lanes, target.registers() / tuning::registers_for_vector_in_place);
+  return UnpackedTileSize{
+      vectors, std::min(Tile::most_rows(target, vectors),
+                        Tile::rows_without_conflicts(lhs_row_bytes, tuning::usual_conflicting_rows))};
+}
+
+/// `tiles`: of the columns.
+UnpackedPlan unpacked_plan_of(const Contraction& p, const UnpackedShape& shape, const Tile& tile,
+                              const TileSplit& split, std::int64_t tiles, bool by_streams,
+                              std::size_t batch_axes) {
+  const bool is_even = p.columns % tile.width() == 0;
+  return {
+      .tile = tile,
+      .rows = split.rows,
+      .one_row_tile = split.tiles <= 1,
+      .by_squares = !shape.by_rows,
+      .by_streams = by_streams,
+      .lhs_k_class = stride_class(p.k_stride),
+      .one_chunk = p.k_extent <= Tile::chunk,
+      .has_rest = !shape.by_rows && p.k_extent % ColumnSquares::step(tile.lanes) != 0,
+      .last_tile = is_even     ? LastTile::whole
+                   : tiles > 1 ? LastTile::part
+                               : LastTile::only,
+      .last_vectors = static_cast<int>(divideCeilSigned(p.columns - (tiles - 1) * tile.width(), tile.lanes)),
+      .batch_axes = batch_axes,
+      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
+      .rhs_operand = static_cast<int>(p.rhs)};
+}
+
 }  // namespace
 
 std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value root, const Contraction& p,
@@ -304,37 +350,13 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
                             .row_bytes = p.unpacked->row_stride * element_bytes,
                             .column_bytes = p.unpacked->column_stride * element_bytes,
                             .by_rows = neighbours == Packer::Neighbours::columns};
-  std::int64_t most_rows = std::clamp<std::int64_t>(rows, 1, tuning::most_tile_rows);
-  int vectors = vectors_of_streams(shape, lanes, products, *target.machine);
-  const bool by_streams = vectors > 0;
-  if (vectors == 0) vectors = vectors_for_all_rows(shape, lanes, target);
-  if (vectors == 0) {
-    if (!reads_in_place(shape, lanes, *target.machine)) return std::nullopt;
-    vectors = even_vectors(p.columns, lanes, target.registers() / tuning::registers_for_vector_in_place);
-    most_rows = std::min(Tile::most_rows(target, vectors),
-                         Tile::rows_without_conflicts(epilogue.extra_strides(0).back() * element_bytes,
-                                                      tuning::usual_conflicting_rows));
-  }
-  const TileSplit split(rows, static_cast<int>(most_rows));
-  const Tile tile{dtype, split.rows.most, vectors, lanes};
-  const bool is_even = p.columns % tile.width() == 0;
+  const std::int64_t lhs_row_bytes = epilogue.extra_strides(0).back() * element_bytes;
+  const auto size = unpacked_tile_size_of(shape, lanes, products, lhs_row_bytes, target);
+  if (!size) return std::nullopt;
+  const TileSplit split(rows, static_cast<int>(size->most_rows));
+  const Tile tile{dtype, split.rows.most, size->vectors, lanes};
   const std::int64_t tiles = divideCeilSigned(p.columns, tile.width());
-  const UnpackedPlan plan{
-      .tile = tile,
-      .rows = split.rows,
-      .one_row_tile = split.tiles <= 1,
-      .by_squares = !shape.by_rows,
-      .by_streams = by_streams,
-      .lhs_k_class = stride_class(p.k_stride),
-      .one_chunk = p.k_extent <= Tile::chunk,
-      .has_rest = !shape.by_rows && p.k_extent % ColumnSquares::step(lanes) != 0,
-      .last_tile = is_even     ? LastTile::whole
-                   : tiles > 1 ? LastTile::part
-                               : LastTile::only,
-      .last_vectors = static_cast<int>(divideCeilSigned(p.columns - (tiles - 1) * tile.width(), lanes)),
-      .batch_axes = batch.size(),
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(p.rhs)};
+  const UnpackedPlan plan = unpacked_plan_of(p, shape, tile, split, tiles, size->by_streams, batch.size());
   // Row blocks become smaller until there are enough tasks.
   std::int64_t block_row_tiles = std::max<std::int64_t>(split.tiles, 1);
   const auto row_blocks = [&] { return divideCeilSigned(split.tiles, block_row_tiles); };
@@ -360,14 +382,14 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
                                          {"rhs_column_stride", p.unpacked->column_stride},
                                          {"rhs_prefetch", prefetch_k * p.unpacked->row_stride},
                                          {"tiles", tiles}});
-  EvenRows::append(launch.params, epilogue.extra_strides(0).back() * element_bytes, rows);
+  EvenRows::append(launch.params, lhs_row_bytes, rows);
   EvenRows::append(launch.params, shape.column_bytes, p.columns);
   OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
                     llvm::ArrayRef(epilogue.extra_strides(1)).drop_back());
   epilogue.append_params(launch.params);
   launch.extent = products * tiles * row_blocks();
-  launch.grain =
-      grain_for(launch.extent, tile.rows * vectors * block_row_tiles * Tile::cost_of_register(p.k_extent));
+  launch.grain = grain_for(launch.extent,
+                           tile.rows * tile.vectors * block_row_tiles * Tile::cost_of_register(p.k_extent));
   launch.request.in_order = plan.by_squares;  // LLVM would move all loads of a square, and spill it
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;

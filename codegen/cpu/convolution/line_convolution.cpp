@@ -201,6 +201,59 @@ struct LineTileSize {
   }
 };
 
+/// The epilogue's axes: which one is the channels, if any is, and whether the last one is the lines.
+struct ResultAxes {
+  std::optional<std::size_t> channels;
+  bool has_lines;
+
+  /// `marks`: 1 for the channels, else 0.
+  explicit ResultAxes(const Dims& marks) {
+    const auto* mark = llvm::find(marks, 1);
+    if (mark != marks.end()) channels = static_cast<std::size_t>(mark - marks.begin());
+    has_lines = channels != marks.size() - 1;
+  }
+};
+
+/// The tiles of channels, of lines, and of a line.
+struct LineTiles {
+  TileSplit channels, lines;
+  std::int64_t vectors;  // registers of a line
+
+  /// Besides the accumulators, a register for each register of inputs, and one for the weight. A weight is
+  /// loaded for two registers of inputs at least.
+  static LineTiles of(std::int64_t channel_count, std::int64_t line_count, std::int64_t registers,
+                      const CpuTarget& target) {
+    const int free_registers = target.registers() - 1;
+    const TileSplit channels(channel_count, std::max(free_registers / 2 - 1, 1));
+    const std::int64_t most = std::max(free_registers / (channels.rows.most + 1), 1);
+    const LineTileSize size(most, registers, line_count);
+    return {channels, TileSplit(line_count, static_cast<int>(size.lines)), size.vectors};
+  }
+};
+
+/// Without the number of outer axes.
+LineConvolutionPlan line_convolution_plan_of(ir::FusionOp fusion, const LineConvolution& c, DType dtype,
+                                             int lanes, std::int64_t line, const LineTiles& tiles,
+                                             const ResultAxes& axes, std::int64_t line_stride) {
+  return {.dtype = dtype,
+          .lanes = lanes,
+          .channels = tiles.channels.rows,
+          .lines = tiles.lines.rows,
+          .all_channels = tiles.channels.tiles == 1,
+          .has_groups = c.groups > 1,
+          .vectors = static_cast<int>(tiles.vectors),
+          .tail = static_cast<int>(line % (tiles.vectors * lanes)),
+          .k_extent = static_cast<std::int64_t>(c.offsets.size()),
+          .panel = c.panel,
+          .line_stride = axes.has_lines ? line_stride : 0,
+          .channel_axis = axes.channels,
+          .has_lines = axes.has_lines,
+          .outer_count = 0,
+          .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(c.lhs.base).getArgNumber()),
+          .rhs_operand = static_cast<int>(c.rhs),
+          .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+}
+
 }  // namespace
 
 Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const LineConvolution& c,
@@ -210,63 +263,36 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   of_channel[1] = 1;
   const Dims extra_strides[] = {c.lhs_strides, of_channel};
   const Epilogue epilogue(fusion, root, shape.size() - 1, extra_strides);
-  const Dims &extents = epilogue.extents(), &strides = epilogue.extra_strides(0),
-             &marks = epilogue.extra_strides(1);
-  const auto* mark = llvm::find(marks, 1);
-  std::optional<std::size_t> channel_axis;
-  if (mark != marks.end()) channel_axis = static_cast<std::size_t>(mark - marks.begin());
-  const bool has_lines = channel_axis != extents.size() - 1;
+  const Dims &extents = epilogue.extents(), &strides = epilogue.extra_strides(0);
+  const ResultAxes axes(epilogue.extra_strides(1));
 
   const DType dtype = dtype_of_value(root);
   const int lanes = target.lanes(size_of(dtype));
-  const std::int64_t line = shape.back(), registers = divideCeilSigned(line, lanes);
-  // Besides the accumulators, a register for each register of inputs, and one for the weight. A weight is
-  // loaded for two registers of inputs at least.
-  const int free_registers = target.registers() - 1;
-  const TileSplit channels(c.channels, std::max(free_registers / 2 - 1, 1));
-  const std::int64_t most = std::max(free_registers / (channels.rows.most + 1), 1);
-  const std::int64_t lines = has_lines ? extents.back() : 1;
-  const LineTileSize size(most, registers, lines);
-  const TileSplit split(lines, static_cast<int>(size.lines));
-  const auto k_extent = static_cast<std::int64_t>(c.offsets.size());
-  LineConvolutionPlan plan{
-      .dtype = dtype,
-      .lanes = lanes,
-      .channels = channels.rows,
-      .lines = split.rows,
-      .all_channels = channels.tiles == 1,
-      .has_groups = c.groups > 1,
-      .vectors = static_cast<int>(size.vectors),
-      .tail = static_cast<int>(line % (size.vectors * lanes)),
-      .k_extent = k_extent,
-      .panel = c.panel,
-      .line_stride = has_lines ? strides.back() : 0,
-      .channel_axis = channel_axis,
-      .has_lines = has_lines,
-      .outer_count = 0,
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(c.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(c.rhs),
-      .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  const std::int64_t line = shape.back();
+  const LineTiles tiles =
+      LineTiles::of(c.channels, axes.has_lines ? extents.back() : 1, divideCeilSigned(line, lanes), target);
+  LineConvolutionPlan plan =
+      line_convolution_plan_of(fusion, c, dtype, lanes, line, tiles, axes, strides.back());
   // The inputs of a part of a line stay in L1, beside what streams through it.
-  const std::int64_t width = size.vectors * lanes, bytes = std::max<std::int64_t>(c.input_lines, 1) * width *
-                                                           static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t width = tiles.vectors * lanes, bytes = std::max<std::int64_t>(c.input_lines, 1) * width *
+                                                            static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t part = width * std::max<std::int64_t>(choices::lines_bytes(*target.machine) / bytes, 1),
                      parts = divideCeilSigned(line, part);
   std::vector<std::int64_t> params;
   LineConvolutionParams::append(params, {{"line_points", line},
                                          {"line_parts", parts},
                                          {"part_points", part},
-                                         {"line_tiles", split.tiles},
-                                         {"larger_tiles", split.larger},
-                                         {"channel_tiles", channels.tiles},
-                                         {"larger_channel_tiles", channels.larger},
+                                         {"line_tiles", tiles.lines.tiles},
+                                         {"larger_tiles", tiles.lines.larger},
+                                         {"channel_tiles", tiles.channels.tiles},
+                                         {"larger_channel_tiles", tiles.channels.larger},
                                          {"lhs_offset", c.lhs.offset},
                                          {"groups", c.groups},
                                          {"lhs_group", c.lhs_group},
                                          {"group_channels", c.channels}});
-  std::int64_t tasks = line == 0 || c.channels == 0 ? 0 : split.tiles * parts * c.groups;
+  std::int64_t tasks = line == 0 || c.channels == 0 ? 0 : tiles.lines.tiles * parts * c.groups;
   for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
-    if (i == channel_axis) continue;
+    if (i == axes.channels) continue;
     LineConvolutionAxisParams::append(params, {{"extent", extents[i]}, {"lhs_stride", strides[i]}});
     tasks *= extents[i];
     ++plan.outer_count;
@@ -280,8 +306,8 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
   launch.extent = tasks;
   launch.table = c.offsets;
   launch.grain =
-      grain_for(tasks, split.rows.most * c.channels * divideCeilSigned(std::min(part, line), lanes) *
-                           Tile::cost_of_register(k_extent));
+      grain_for(tasks, tiles.lines.rows.most * c.channels * divideCeilSigned(std::min(part, line), lanes) *
+                           Tile::cost_of_register(plan.k_extent));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
     LineConvolutionEmitter(e, plan, own, args).run();

@@ -342,69 +342,76 @@ class PlaneWindowsEmitter {
   llvm::SmallVector<Value> factors_;  // of all taps, if they stay in registers
 };
 
-}  // namespace
+/// What a depthwise convolution or a reduction of windows reads.
+struct PlaneWindows {
+  ir::View x;
+  int x_operand, w_operand = -1;
+  std::optional<ir::ReduceKind> reduces;
+  Dims kernel, stride, dilate, pad_low;
 
-Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const CpuTarget& target) {
-  auto depthwise = llvm::dyn_cast<ir::DepthwiseOp>(root);
-  auto reduce = llvm::dyn_cast<ir::ReduceWindowOp>(root);
-  const ir::View x = ir::view_of(root->getOperand(0));
-  const auto argument = [](const ir::View& v) {
-    return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
-  };
-  Dims kernel;
-  int w_operand = -1;
-  bool fits = x.strides.back() == 1;
-  if (depthwise) {
-    const ir::View w = ir::view_of(depthwise.getW());
-    kernel.append(w.shape.begin() + 2, w.shape.end());
-    w_operand = argument(w);
-    fits = fits && w.is_contiguous();
-  } else {
-    kernel.append(reduce.getKernel().begin(), reduce.getKernel().end());
+  explicit PlaneWindows(mlir::Operation* root) : x(ir::view_of(root->getOperand(0))), x_operand(argument(x)) {
+    bool fits = x.strides.back() == 1;
+    if (auto depthwise = llvm::dyn_cast<ir::DepthwiseOp>(root)) {
+      const ir::View w = ir::view_of(depthwise.getW());
+      kernel.append(w.shape.begin() + 2, w.shape.end());
+      w_operand = argument(w);
+      fits = fits && w.is_contiguous();
+      set_steps(depthwise);
+    } else {
+      auto reduce = llvm::cast<ir::ReduceWindowOp>(root);
+      kernel.append(reduce.getKernel().begin(), reduce.getKernel().end());
+      reduces = reduce.getKind();
+      set_steps(reduce);
+    }
+    if (!fits)
+      fail_internal("a kernel of windows along lines reads lines or weights that are not contiguous");
   }
-  if (!fits) fail_internal("a kernel of windows along lines reads lines or weights that are not contiguous");
-  const Dims stride(depthwise ? depthwise.getStride() : reduce.getStride()),
-      dilate(depthwise ? depthwise.getDilate() : reduce.getDilate()),
-      pad_low(depthwise ? depthwise.getPadLow() : reduce.getPadLow());
-  const auto result = ir::ranked(root->getResult(0)).getShape();
-  const std::size_t rank = result.size();
-  const bool has_lines = rank > 3;
-  const auto axis = [&](std::size_t i) { return WindowAxis{kernel[i], stride[i], dilate[i]}; };
-  // Lines are the epilogue's rows, and planes its outer axes.
-  Dims of_planes(rank - 1, 0);
-  of_planes[0] = x.shape[1];
-  of_planes[1] = 1;
-  const Dims extra_strides[] = {of_planes};
-  const Epilogue epilogue(fusion, root->getResult(0), rank - 1, extra_strides, /*fixed_in_rows=*/0);
 
-  const DType dtype = dtype_of_value(root->getResult(0));
-  PlaneWindowsPlan plan{
-      .dtype = dtype,
-      .reduces = reduce ? std::optional(reduce.getKind()) : std::nullopt,
-      .lanes = target.lanes(size_of(dtype)),
-      .vectors = 1,
-      .tail = 0,
-      .copied_tail = 0,
-      .lines = {1, true},
-      .down = has_lines ? axis(0) : WindowAxis(),
-      .across = axis(has_lines ? 1 : 0),
-      .left = 0,
-      .shift = 0,
-      .pitch = 0,
-      .plane = {},
-      .outer_count = epilogue.extents().size() - 1,
-      .x_operand = argument(x),
-      .w_operand = w_operand,
-      .scratch_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
-  const std::int64_t points = result.back(), width = x.shape.back(), height = has_lines ? x.shape[2] : 1,
-                     lines = has_lines ? result[2] : 1, planes = result[0] * result[1],
-                     pad_left = pad_low.back();
+  bool has_lines() const { return kernel.size() > 1; }
+  std::int64_t width() const { return x.shape.back(); }
+  std::int64_t height() const { return has_lines() ? x.shape[2] : 1; }
+  std::int64_t pad_top() const { return has_lines() ? pad_low[0] : 0; }
+  std::int64_t pad_left() const { return pad_low.back(); }
+  WindowAxis axis(std::size_t i) const { return {kernel[i], stride[i], dilate[i]}; }
+
+ private:
+  static int argument(const ir::View& v) {
+    return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
+  }
+  template <class Op>
+  void set_steps(Op op) {
+    stride = Dims(op.getStride());
+    dilate = Dims(op.getDilate());
+    pad_low = Dims(op.getPadLow());
+  }
+};
+
+/// A plane of the result: `lines` of `points`.
+struct ResultPlane {
+  std::int64_t lines, points;
+};
+
+/// The layout of a copied line.
+void lay_out_copies(PlaneWindowsPlan& plan, const PlaneWindows& w, const ResultPlane& result) {
   const auto whole = [](std::int64_t n, std::int64_t multiple) {
     return divideCeilSigned(n, multiple) * multiple;
   };
+  const std::int64_t step = plan.across.stride * plan.lanes;
+  plan.copied_tail = static_cast<int>(w.width() % step);
+  plan.left = whole(w.pad_left(), step);
+  plan.shift = plan.left - w.pad_left();
+  plan.pitch = whole(std::max((plan.left + whole(w.width(), step)) / plan.across.stride,
+                              whole(result.points, plan.lanes) +
+                                  (plan.shift + plan.across.reach() - 1) / plan.across.stride),
+                     plan.lanes);
+}
+
+/// Divides a plane of the result into tiles, which the plan then has.
+TileSplit divide_plane(PlaneWindowsPlan& plan, const PlaneWindows& w, const ResultPlane& result,
+                       const CpuTarget& target) {
   // Where weights are loaded for each use, two vectors share them. No tile has longer code than this.
   constexpr std::int64_t most_multiply_adds = 256;
-  const std::int64_t registers = divideCeilSigned(points, plan.lanes);
+  const std::int64_t registers = divideCeilSigned(result.points, plan.lanes);
   const bool keeps_weights = plan.keeps_weights(target.registers());
   plan.vectors = keeps_weights || registers < 2 ? 1 : 2;
   const std::int64_t sums = target.registers() - plan.vectors - (keeps_weights ? plan.taps() : 1);
@@ -412,64 +419,106 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
   // register, or from two, which AVX2 has no instruction for. A result is complete before most of the lines
   // are read, so that registers do not limit the tile.
   constexpr std::int64_t most_of_plane = 400;
-  const bool is_small = lines > 0 && lines * plan.taps() <= most_of_plane && points <= plan.lanes &&
-                        (plan.across.stride == 1 || width <= (target.registers() > 16 ? 2 : 1) * plan.lanes);
+  const bool is_small =
+      result.lines > 0 && result.lines * plan.taps() <= most_of_plane && result.points <= plan.lanes &&
+      (plan.across.stride == 1 || w.width() <= (target.registers() > 16 ? 2 : 1) * plan.lanes);
   const std::int64_t most_lines = std::clamp<std::int64_t>(
       std::min(sums, most_multiply_adds / plan.taps()) / plan.vectors, 1, tuning::least_accumulators);
-  const TileSplit split(lines, static_cast<int>(is_small ? lines : most_lines));
+  const TileSplit split(result.lines, static_cast<int>(is_small ? result.lines : most_lines));
   plan.lines = split.rows;
-  plan.tail = static_cast<int>(points % (plan.vectors * plan.lanes));
-  if (is_small) {
-    plan.plane = {height, width, has_lines ? pad_low[0] : 0, pad_left};
-  } else {
-    const std::int64_t step = plan.across.stride * plan.lanes;
-    plan.copied_tail = static_cast<int>(width % step);
-    plan.left = whole(pad_left, step);
-    plan.shift = plan.left - pad_left;
-    plan.pitch = whole(
-        std::max((plan.left + whole(width, step)) / plan.across.stride,
-                 whole(points, plan.lanes) + (plan.shift + plan.across.reach() - 1) / plan.across.stride),
-        plan.lanes);
-  }
+  plan.tail = static_cast<int>(result.points % (plan.vectors * plan.lanes));
+  if (is_small)
+    plan.plane = {w.height(), w.width(), w.pad_top(), w.pad_left()};
+  else
+    lay_out_copies(plan, w, result);
+  return split;
+}
 
-  // Tiles of a block: as many as leave half of L1 to what streams through it.
-  const auto copied_lines = [&](std::int64_t tiles) {
-    return (std::clamp<std::int64_t>(lines, 1, tiles * split.rows.most) - 1) * plan.down.stride +
-           plan.down.reach();
-  };
-  const auto line_bytes = plan.line_pitch() * static_cast<std::int64_t>(size_of(plan.copied_type()));
-  std::int64_t block = 1;
-  while (block < split.tiles && copied_lines(block + 1) * line_bytes <= choices::lines_bytes(*target.machine))
-    ++block;
-  const std::int64_t blocks = divideCeilSigned(split.tiles, block);
-  block = divideCeilSigned(split.tiles, std::max<std::int64_t>(blocks, 1));
+/// The blocks of tiles of a plane.
+struct PlaneBlocks {
+  std::int64_t tiles, count;                    // of a block, and of blocks
+  std::int64_t copied_lines, copied_bytes = 0;  // for a block
+
+  /// As many tiles as leave half of L1 to what streams through it.
+  PlaneBlocks(const PlaneWindowsPlan& plan, const ResultPlane& result, std::int64_t all_tiles,
+              const Machine& machine) {
+    const auto lines_of = [&](std::int64_t tiles) {
+      return (std::clamp<std::int64_t>(result.lines, 1, tiles * plan.lines.most) - 1) * plan.down.stride +
+             plan.down.reach();
+    };
+    const auto line_bytes = plan.line_pitch() * static_cast<std::int64_t>(size_of(plan.copied_type()));
+    tiles = 1;
+    while (tiles < all_tiles && lines_of(tiles + 1) * line_bytes <= choices::lines_bytes(machine)) ++tiles;
+    count = divideCeilSigned(all_tiles, tiles);
+    tiles = divideCeilSigned(all_tiles, std::max<std::int64_t>(count, 1));
+    copied_lines = lines_of(tiles);
+    if (!plan.plane) copied_bytes = copied_lines * line_bytes;
+  }
+};
+
+}  // namespace
+
+Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const CpuTarget& target) {
+  const PlaneWindows w(root);
+  const auto shape = ir::ranked(root->getResult(0)).getShape();
+  const std::size_t rank = shape.size();
+  // Lines are the epilogue's rows, and planes its outer axes.
+  Dims of_planes(rank - 1, 0);
+  of_planes[0] = w.x.shape[1];
+  of_planes[1] = 1;
+  const Dims extra_strides[] = {of_planes};
+  const Epilogue epilogue(fusion, root->getResult(0), rank - 1, extra_strides, /*fixed_in_rows=*/0);
+
+  const DType dtype = dtype_of_value(root->getResult(0));
+  PlaneWindowsPlan plan{
+      .dtype = dtype,
+      .reduces = w.reduces,
+      .lanes = target.lanes(size_of(dtype)),
+      .vectors = 1,
+      .tail = 0,
+      .copied_tail = 0,
+      .lines = {1, true},
+      .down = w.has_lines() ? w.axis(0) : WindowAxis(),
+      .across = w.axis(w.has_lines() ? 1 : 0),
+      .left = 0,
+      .shift = 0,
+      .pitch = 0,
+      .plane = {},
+      .outer_count = epilogue.extents().size() - 1,
+      .x_operand = w.x_operand,
+      .w_operand = w.w_operand,
+      .scratch_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
+  const ResultPlane result{w.has_lines() ? shape[2] : 1, shape.back()};
+  const TileSplit split = divide_plane(plan, w, result, target);
+  const PlaneBlocks blocks(plan, result, split.tiles, *target.machine);
 
   Launch launch{{name_of_location(fusion.getLoc()),
                  fmt::format("plane-windows {}{}", plan.key(), epilogue.key()),
                  fusion.getLoc(),
                  {}},
                 {}};
-  PlaneWindowsParams::append(launch.params, {{"channels", x.shape[1]},
-                                             {"in_height", height},
-                                             {"in_width", width},
-                                             {"points", points},
+  PlaneWindowsParams::append(launch.params, {{"channels", w.x.shape[1]},
+                                             {"in_height", w.height()},
+                                             {"in_width", w.width()},
+                                             {"points", result.points},
                                              {"tiles", split.tiles},
                                              {"larger_tiles", split.larger},
-                                             {"block_tiles", block},
-                                             {"blocks", blocks},
-                                             {"image_stride", x.strides[0]},
-                                             {"channel_stride", x.strides[1]},
-                                             {"line_stride", has_lines ? x.strides[2] : 0},
-                                             {"x_offset", x.offset},
-                                             {"pad_top", has_lines ? pad_low[0] : 0},
-                                             {"copied_lines", copied_lines(block)}});
+                                             {"block_tiles", blocks.tiles},
+                                             {"blocks", blocks.count},
+                                             {"image_stride", w.x.strides[0]},
+                                             {"channel_stride", w.x.strides[1]},
+                                             {"line_stride", w.has_lines() ? w.x.strides[2] : 0},
+                                             {"x_offset", w.x.offset},
+                                             {"pad_top", w.pad_top()},
+                                             {"copied_lines", blocks.copied_lines}});
   for (std::size_t i = 0; i < plan.outer_count; ++i)
     PlaneWindowsAxisParams::append(launch.params, {{"extent", epilogue.extents()[i]}});
   epilogue.append_params(launch.params);
-  if (!is_small) launch.scratch_bytes = copied_lines(block) * line_bytes;
-  launch.extent = points == 0 ? 0 : planes * blocks;
+  launch.scratch_bytes = blocks.copied_bytes;
+  launch.extent = result.points == 0 ? 0 : shape[0] * shape[1] * blocks.count;
   launch.grain =
-      grain_for(launch.extent, block * split.rows.most * registers * Tile::cost_of_register(plan.taps()));
+      grain_for(launch.extent, blocks.tiles * split.rows.most * divideCeilSigned(result.points, plan.lanes) *
+                                   Tile::cost_of_register(plan.taps()));
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     Epilogue own = epilogue;
     PlaneWindowsEmitter(e, plan, own, args).run();
