@@ -51,20 +51,23 @@ class Network {
   std::vector<Tensor> values_;
 };
 
-/// Whether the outputs have the same bits by the CPU's back end and by the one of that name.
+/// One row registers the back end, for the whole program.
+CompileOptions on_third_backend() {
+  [[maybe_unused]] static const bool registered = [] {
+    codegen::register_backend(
+        {"scalar", codegen::scalar_kernels, /*falls_back_to=*/"cpu", codegen::make_scalar});
+    return true;
+  }();
+  return {.backend = "scalar"};
+}
+
+/// Whether the outputs have the same bits by the CPU's back end and by the third one.
 void check_same_bits(Network& net, const std::vector<ir::Entry>& outputs) {
-  const std::vector<Tensor> expected = net.run(outputs, {}), seen = net.run(outputs, {.backend = "scalar"});
+  const std::vector<Tensor> expected = net.run(outputs, {}), seen = net.run(outputs, on_third_backend());
   CHECK(net.target.ends_with(" test-scalar"));
   REQUIRE(seen.size() == expected.size());
   for (std::size_t i = 0; i < seen.size(); ++i) CHECK(same_bits(seen[i], expected[i]));
 }
-
-/// A row for the whole program.
-[[maybe_unused]] const bool registered = [] {
-  codegen::register_backend(
-      {"scalar", codegen::scalar_kernels, /*falls_back_to=*/"cpu", codegen::make_scalar});
-  return true;
-}();
 
 }  // namespace
 
@@ -94,6 +97,18 @@ TEST_CASE("its own kernels read views, broadcast and copy", "[backend]") {
   check_same_bits(net, {net.node("exp", {t}),
                         net.node("Concat", {s, a}, {{"num_args", std::int64_t{2}}, {"dim", std::int64_t{1}}}),
                         net.node("sort", {a}), net.node("cumsum", {a}, {{"axis", std::int64_t{1}}})});
+}
+
+TEST_CASE("its kernels are emitted and lowered by itself", "[backend]") {
+  Network net;
+  const ir::Entry x = net.input(ones({4, 33}));
+  std::map<std::string, std::string> texts;
+  CompileOptions options = on_third_backend();
+  options.stages = &texts;
+  net.run({net.node("exp", {x})}, options);
+  CHECK_THAT(texts["mlir"], !Catch::Contains("vector<"));
+  CHECK_THAT(texts["llvm"], Catch::Contains("test-scalar lowered it"));
+  CHECK(texts.count("asm") == 0);
 }
 
 TEST_CASE("a back end that is not registered is an error", "[backend]") {

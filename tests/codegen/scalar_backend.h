@@ -109,7 +109,7 @@ class ScalarBackend final : public Backend {
     llvm::TargetMachine& machine = machine_for({llvm::sys::getProcessTriple(), target_.cpu, ""});
     set_machine(module, machine);
     run_passes(module, machine, std::string(simplify));
-    if (texts) texts->add("llvm", text_of(module));
+    if (texts) texts->add("llvm", "; test-scalar lowered it\n" + text_of(module));
     return generate(module, machine, request.in_order, llvm::CodeGenFileType::ObjectFile);
   }
 
