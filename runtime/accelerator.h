@@ -1,4 +1,5 @@
 #pragma once
+#include "runtime/host_memory.h"
 #include "runtime/memory_level.h"
 #include "runtime/plan.h"
 
@@ -7,10 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace kiln {
 
@@ -38,7 +39,6 @@ class WorkQueue {
 /// want of memory, and for a failure on the device, of this work or of earlier work. Any thread may call it.
 class Accelerator : public WorkQueue {
  public:
-
   /// Uninitialised memory, aligned to 256 bytes. Null for no bytes.
   virtual std::byte* allocate(std::size_t bytes, memory::Use use) = 0;
   /// `bytes` and `use` are those of the allocation. Work that was enqueued may still use the memory.
@@ -84,32 +84,34 @@ inline Accelerator* accelerator_of(Device device) {
   return device.is_cpu() ? nullptr : gpu_accelerator(device.id);
 }
 
+// For HostMemory, an Accelerator, or a WorkQueue: no bytes are no work.
+template <class Memory>
+requires std::is_class_v<Memory>
+void copy_bytes(Memory& memory, std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes > 0 && to != from) memory.copy(to, from, bytes);
+}
+template <class Memory>
+requires std::is_class_v<Memory>
+void clear_bytes(Memory& memory, std::byte* data, std::size_t bytes) {
+  if (bytes > 0) memory.clear(data, bytes);
+}
+/// The element of a boolean array.
+template <class Memory>
+bool read_bool(Memory& memory, const std::byte* data) {
+  std::byte value{};
+  memory.download(&value, data, 1);
+  return value != std::byte{0};
+}
+
 // The same for any device: null is the CPU.
 inline void copy_bytes(WorkQueue* queue, std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes == 0 || to == from) return;
-  if (queue)
-    queue->copy(to, from, bytes);
-  else
-    std::memmove(to, from, bytes);
+  queue ? copy_bytes(*queue, to, from, bytes) : copy_bytes(host_memory, to, from, bytes);
 }
 inline void clear_bytes(Accelerator* accelerator, std::byte* data, std::size_t bytes) {
-  if (bytes == 0) return;
-  if (accelerator)
-    accelerator->clear(data, bytes);
-  else
-    std::memset(data, 0, bytes);
+  accelerator ? clear_bytes(*accelerator, data, bytes) : clear_bytes(host_memory, data, bytes);
 }
 /// Copies bytes between devices. Waits for work on `from` unless both are one device.
 void copy_across(Device to_device, std::byte* to, Device from_device, const std::byte* from,
                  std::size_t bytes);
-/// The element of a boolean array.
-inline bool read_bool(Accelerator* accelerator, const std::byte* data) {
-  std::byte value{};
-  if (accelerator)
-    accelerator->download(&value, data, 1);
-  else
-    value = *data;
-  return value != std::byte{0};
-}
 
 }  // namespace kiln

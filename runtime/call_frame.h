@@ -17,14 +17,14 @@ class CallFrame {
       : executable_(executable.for_call()),
         arguments_(executable_.plan().inputs.size()),
         results_(executable_.plan().outputs.size()),
-        addresses_(executable_) {}
+        addresses_(executable_.runner().linked()) {}
 
   /// What it runs.
   const Executable& executable() const { return executable_; }
   const Argument& argument(std::size_t i) const { return arguments_[i]; }
 
-  std::size_t argument_count() const { return executable_.plan().inputs.size(); }
-  std::size_t result_count() const { return executable_.plan().outputs.size(); }
+  std::size_t argument_count() const { return arguments_.size(); }
+  std::size_t result_count() const { return results_.size(); }
 
   /// Input `i` of the plan: an array that begins `offset` bytes after the beginning of `storage`.
   void set_argument(std::size_t i, Storage& storage, std::size_t offset = 0) {
@@ -60,7 +60,7 @@ class CallFrame {
   const Executable& executable_;
   SmallArray<Argument, 32> arguments_;
   SmallArray<void*, 8> results_;
-  Executable::Addresses addresses_;
+  CallAddresses addresses_;
 };
 
 }  // namespace kiln

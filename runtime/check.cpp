@@ -1,3 +1,4 @@
+// The check that indices are in range.
 #include "runtime/check.h"
 
 #include "runtime/accelerator.h"
@@ -20,35 +21,47 @@ Shape place_in(const Shape& shape, std::int64_t number) {
   return place;
 }
 
-class Bounds final : public Control {
+void check_bounds(const BoundsCheck& check, std::span<const std::int64_t> indices) {
+  const auto wrong = std::ranges::find_if(indices, [&](std::int64_t i) {
+    return static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(check.extent);
+  });
+  if (wrong == indices.end()) return;
+  throw ValueError(
+      check.line,
+      fmt::format("{}: the index {}, element {} of the indices, is out of range: the axis has {} elements, "
+                  "numbered from 0 to {}. The modes 'clip' and 'wrap' take any index",
+                  check.node, *wrong, place_in(check.shape, wrong - indices.begin()).str(), check.extent,
+                  check.extent - 1));
+}
+
+class HostBounds final : public Control {
  public:
-  Bounds(const BoundsCheck& check, Accelerator* accelerator) : check_(check), accelerator_(accelerator) {}
+  explicit HostBounds(const BoundsCheck& check) : check_(check) {}
 
   void run(void* const* operands) const override {
-    const auto count = static_cast<std::size_t>(check_.shape.elements());
-    std::vector<std::int64_t> copy;
-    if (accelerator_) {
-      copy.resize(count);
-      accelerator_->download(copy.data(), static_cast<const std::byte*>(operands[0]),
-                             count * sizeof(std::int64_t));
-    }
-    const std::span indices(accelerator_ ? copy.data() : static_cast<const std::int64_t*>(operands[0]),
-                            count);
-    const auto wrong = std::find_if(indices.begin(), indices.end(), [&](std::int64_t i) {
-      return static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(check_.extent);
-    });
-    if (wrong == indices.end()) return;
-    throw ValueError(
-        check_.line,
-        fmt::format("{}: the index {}, element {} of the indices, is out of range: the axis has {} elements, "
-                    "numbered from 0 to {}. The modes 'clip' and 'wrap' take any index",
-                    check_.node, *wrong, place_in(check_.shape, wrong - indices.begin()).str(), check_.extent,
-                    check_.extent - 1));
+    check_bounds(check_, {static_cast<const std::int64_t*>(operands[0]),
+                          static_cast<std::size_t>(check_.shape.elements())});
   }
 
  private:
   BoundsCheck check_;
-  Accelerator* accelerator_;
+};
+
+class DeviceBounds final : public Control {
+ public:
+  DeviceBounds(const BoundsCheck& check, Accelerator& accelerator)
+      : check_(check), accelerator_(accelerator) {}
+
+  void run(void* const* operands) const override {
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(check_.shape.elements()));
+    accelerator_.download(indices.data(), static_cast<const std::byte*>(operands[0]),
+                          indices.size() * sizeof(std::int64_t));
+    check_bounds(check_, indices);
+  }
+
+ private:
+  BoundsCheck check_;
+  Accelerator& accelerator_;
 };
 
 }  // namespace
@@ -56,8 +69,11 @@ class Bounds final : public Control {
 ValueError::ValueError(const std::string& line, std::string message)
     : Error(line.empty() ? message : line + ": " + message), message_(std::move(message)) {}
 
-std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, Accelerator* accelerator) {
-  return std::make_unique<Bounds>(check, accelerator);
+std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, HostMemory&) {
+  return std::make_unique<HostBounds>(check);
+}
+std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, Accelerator& accelerator) {
+  return std::make_unique<DeviceBounds>(check, accelerator);
 }
 
 }  // namespace kiln

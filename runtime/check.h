@@ -1,7 +1,11 @@
 #pragma once
-#include "runtime/executable.h"
+#include "runtime/host_memory.h"
+#include "runtime/linked_plan.h"
 
 #include <kiln/error.h>
+
+#include <memory>
+#include <string>
 
 /// Steps that check values and end the call if one is out of range.
 namespace kiln {
@@ -19,7 +23,8 @@ class ValueError final : public Error {
   std::string message_;
 };
 
-/// `accelerator`: that of the indices; null for the CPU.
-std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, Accelerator* accelerator);
+// For indices in the memory of the CPU, and in that of an accelerator.
+std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, HostMemory& memory);
+std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, Accelerator& accelerator);
 
 }  // namespace kiln

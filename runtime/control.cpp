@@ -1,6 +1,8 @@
+// The loop over the steps of a scan or while, and the choice of a branch.
 #include "runtime/control.h"
 
 #include "runtime/accelerator.h"
+#include "runtime/check.h"
 #include "runtime/fail.h"
 #include "runtime/small_array.h"
 
@@ -9,11 +11,12 @@ namespace {
 
 std::byte* bytes(void* p) { return static_cast<std::byte*>(p); }
 
+template <class Memory>
 class Loop final : public Control {
  public:
-  Loop(const LoopPlan& plan, const Executable& executable)
-      : plan_(plan), body_(executable), accelerator_(accelerator_of(executable.device())) {
-    const ExecutablePlan& body = body_.plan();
+  Loop(const LoopPlan& plan, std::shared_ptr<const Runner> runner, Memory& memory)
+      : plan_(plan), body_(std::move(runner)), memory_(memory) {
+    const ExecutablePlan& body = body_->linked().plan();
     if (body.inputs.size() != plan_.carries + plan_.rows + plan_.invariants ||
         body.outputs.size() != plan_.carries + plan_.outputs + plan_.conditional)
       fail_internal("the body {} does not fit its loop", body.name);
@@ -44,14 +47,15 @@ class Loop final : public Control {
     std::byte* continues = nullptr;
     if (plan_.conditional) {
       continues = scratch;
-      copy_bytes(accelerator_, continues, bytes(condition[0]), 1);
+      copy_bytes(memory_, continues, bytes(condition[0]), 1);
       scratch += aligned_bytes(1);
     }
 
     // Operands of the body: its inputs, then its outputs.
-    SmallArray<std::byte*, 32> body(body_.plan().inputs.size() + body_.plan().outputs.size());
+    const ExecutablePlan& plan = body_->linked().plan();
+    SmallArray<std::byte*, 32> body(plan.inputs.size() + plan.outputs.size());
     std::byte** const in = body.data();
-    std::byte** const out = in + body_.plan().inputs.size();
+    std::byte** const out = in + plan.inputs.size();
     for (std::size_t i = 0; i < plan_.carries; ++i) in[i] = bytes(initial[i]);
     for (std::size_t i = 0; i < plan_.rows; ++i) in[plan_.carries + i] = bytes(rows[i]);
     for (std::size_t i = 0; i < plan_.invariants; ++i)
@@ -60,62 +64,77 @@ class Loop final : public Control {
     if (plan_.conditional) out[plan_.carries + plan_.outputs] = continues;
 
     std::int64_t step = 0;
-    for (; step < plan_.steps && (!continues || read_bool(accelerator_, continues)); ++step) {
+    for (; step < plan_.steps && (!continues || read_bool(memory_, continues)); ++step) {
       // States alternate between two buffers; the parity makes the last of `steps` steps write to the
       // results.
       const bool to_result = (plan_.steps - step) % 2 == 1;
       for (std::size_t i = 0; i < plan_.carries; ++i) out[i] = to_result ? bytes(results[i]) : others[i];
-      body_.run_body(body.data(), scratch, random);
+      body_->run_body(body.data(), scratch, random);
       for (std::size_t i = 0; i < plan_.carries; ++i) in[i] = out[i];
       for (std::size_t i = 0; i < plan_.rows; ++i) in[plan_.carries + i] += row_bytes_[i];
       for (std::size_t i = 0; i < plan_.outputs; ++i) out[plan_.carries + i] += output_bytes_[i];
       random.counter += static_cast<std::uint64_t>(plan_.draws);
     }
     for (std::size_t i = 0; i < plan_.carries; ++i)
-      copy_bytes(accelerator_, bytes(results[i]), in[i], static_cast<std::size_t>(carry_bytes_[i]));
+      copy_bytes(memory_, bytes(results[i]), in[i], static_cast<std::size_t>(carry_bytes_[i]));
     for (std::size_t i = 0; i < plan_.outputs; ++i)
-      clear_bytes(accelerator_, out[plan_.carries + i],
+      clear_bytes(memory_, out[plan_.carries + i],
                   static_cast<std::size_t>((plan_.steps - step) * output_bytes_[i]));
   }
 
  private:
   LoopPlan plan_;
-  const Executable& body_;
-  Accelerator* accelerator_;
+  std::shared_ptr<const Runner> body_;
+  Memory& memory_;
   std::vector<std::int64_t> carry_bytes_, row_bytes_, output_bytes_;
 };
 
+template <class Memory>
 class Branch final : public Control {
  public:
-  Branch(const Executable& then, const Executable& otherwise) : then_(then), otherwise_(otherwise) {
-    const ExecutablePlan &a = then_.plan(), &b = otherwise_.plan();
+  Branch(std::shared_ptr<const Runner> then, std::shared_ptr<const Runner> otherwise, Memory& memory)
+      : then_(std::move(then)), otherwise_(std::move(otherwise)), memory_(memory) {
+    const ExecutablePlan &a = then_->linked().plan(), &b = otherwise_->linked().plan();
     if (a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size())
       fail_internal("the bodies {} and {} of a branch differ in signature", a.name, b.name);
   }
 
   void run(void* const* operands) const override {
-    const std::size_t arguments = then_.plan().inputs.size(), results = then_.plan().outputs.size();
+    const ExecutablePlan& plan = then_->linked().plan();
+    const std::size_t arguments = plan.inputs.size(), results = plan.outputs.size();
     void* const* const condition = operands + arguments;
     SmallArray<std::byte*, 32> body(arguments + results);
     for (std::size_t i = 0; i < arguments; ++i) body[i] = bytes(operands[i]);
     for (std::size_t i = 0; i < results; ++i) body[arguments + i] = bytes(condition[1 + i]);
-    const bool holds = read_bool(accelerator_of(then_.device()), bytes(condition[0]));
-    const Executable& taken = holds ? then_ : otherwise_;
+    const Runner& taken = read_bool(memory_, bytes(condition[0])) ? *then_ : *otherwise_;
     taken.run_body(body.data(), bytes(condition[1 + results]),
                    *static_cast<const RandomState*>(condition[2 + results]));
   }
 
  private:
-  const Executable &then_, &otherwise_;
+  std::shared_ptr<const Runner> then_, otherwise_;
+  Memory& memory_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Control> make_loop(const LoopPlan& plan, const Executable& body) {
-  return std::make_unique<Loop>(plan, body);
+template <class Memory>
+std::unique_ptr<const Control> make_control(const Step& step, const Bodies& bodies, Memory& memory,
+                                            const std::string& owner) {
+  const auto body = [&](std::uint32_t i) {
+    if (i >= bodies.size()) fail_internal("body {} of {} in {}", i, bodies.size(), owner);
+    return bodies[i];
+  };
+  if (const auto* loop = std::get_if<LoopPlan>(&step.control))
+    return std::make_unique<Loop<Memory>>(*loop, body(loop->body), memory);
+  if (const auto* branch = std::get_if<BranchPlan>(&step.control))
+    return std::make_unique<Branch<Memory>>(body(branch->then), body(branch->otherwise), memory);
+  return make_bounds_check(std::get<BoundsCheck>(step.control), memory);
 }
-std::unique_ptr<const Control> make_branch(const Executable& then, const Executable& otherwise) {
-  return std::make_unique<Branch>(then, otherwise);
-}
+
+template std::unique_ptr<const Control> make_control(const Step&, const Bodies&, HostMemory&,
+                                                     const std::string&);
+template std::unique_ptr<const Control> make_control(const Step&, const Bodies&, Accelerator&,
+                                                     const std::string&);
 
 }  // namespace kiln

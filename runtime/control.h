@@ -1,16 +1,24 @@
 #pragma once
-#include "runtime/executable.h"
+#include "runtime/runner.h"
 
-/// Steps that run other programs: loops and branches. Their bodies are executables without prepacked
-/// constants and write-backs, whose arenas are part of the step's scratch memory.
+#include <memory>
+#include <string>
+#include <vector>
+
+/// Steps that run other programs: loops and branches. Their bodies have no prepacked constants and
+/// write-backs, and their arenas are part of the step's scratch memory.
 namespace kiln {
 
 /// Alignment of blocks in an arena: a cache line, which is also the widest vector.
 constexpr std::int64_t aligned_bytes(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// `body` outlives the result.
-std::unique_ptr<const Control> make_loop(const LoopPlan& plan, const Executable& body);
-/// `then` and `otherwise` outlive the result.
-std::unique_ptr<const Control> make_branch(const Executable& then, const Executable& otherwise);
+/// The bodies of a plan, in its order. The steps that run them keep them alive.
+using Bodies = std::vector<std::shared_ptr<const Runner>>;
+
+/// A step that launches no kernel, of the plan `owner`. `Memory` is that of the device: HostMemory or an
+/// Accelerator. Throws an internal error for a body that is missing or does not fit.
+template <class Memory>
+std::unique_ptr<const Control> make_control(const Step& step, const Bodies& bodies, Memory& memory,
+                                            const std::string& owner);
 
 }  // namespace kiln

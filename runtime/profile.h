@@ -1,10 +1,11 @@
 #pragma once
-#include "runtime/executable.h"
+#include "runtime/plan.h"
 
 #include <kiln/profile.h>
 
 #include <atomic>
 #include <unordered_map>
+#include <utility>
 
 namespace kiln {
 
@@ -19,6 +20,17 @@ struct Profile::Record {
   /// The same on the hot path of a call: one load if the process has no Profile.
   static Record* active() { return alive.load(std::memory_order_relaxed) == 0 ? nullptr : current(); }
   static inline std::atomic<int> alive{0};
+
+  /// During its lifetime nothing is measured on this thread: the time of a loop includes its body.
+  class Suspended {
+   public:
+    Suspended() = default;
+    Suspended(const Suspended&) = delete;
+    ~Suspended() { current() = outer_; }
+
+   private:
+    Record* outer_ = std::exchange(current(), nullptr);
+  };
 };
 
 }  // namespace kiln

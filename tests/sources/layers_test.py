@@ -94,7 +94,23 @@ OWNED = {
 # Headers of LLVM and MLIR stay below the frontend, and never reach a user.
 MLIR = {"ir", "passes"} | {folder for folder in MAY_INCLUDE if folder.startswith("codegen/")}
 
+# A call on the CPU tests no device.
+NEVER_REACHES = {"runtime/cpu_runner.cpp": ["runtime/accelerator.h", "runtime/queue_runner.h"]}
+
 source = pathlib.Path(sys.argv[1])
+
+
+def reached(name):
+    """The project's headers that a file includes, itself or by others."""
+    todo, seen = [name], set()
+    while todo:
+        for other in re.findall(r'^#include "([^"]+)"', (source / todo.pop()).read_text(), re.M):
+            if other not in seen and (source / other).is_file():
+                seen.add(other)
+                todo.append(other)
+    return seen
+
+
 errors = []
 used = {folder: set() for folder in MAY_INCLUDE}
 uses = {name: [] for name in OWNED}
@@ -117,6 +133,8 @@ for path in sorted(p for top in {f.split("/")[0] for f in MAY_INCLUDE} for p in 
             used[folder].add(other)
             if other != folder and other not in MAY_INCLUDE[folder] and (source / included[1]).is_file():
                 errors.append(f"{name}:{line}: {folder} may not include {other}")
+for name, headers in NEVER_REACHES.items():
+    errors += [f"{name} includes {header}, by way of others" for header in set(headers) & reached(name)]
 for folder, others in MAY_INCLUDE.items():
     errors += [f"nothing in {folder} includes {other}: its line names too much" for other in set(others) - used[folder]]
 for owned, (owners, most) in OWNED.items():

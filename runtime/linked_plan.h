@@ -1,0 +1,93 @@
+#pragma once
+#include "runtime/plan.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+/// A plan in the form that calls read: each operand is a base address and an offset, each step a launch.
+namespace kiln {
+
+/// A step that launches no kernel: it runs bodies (control.h) or checks values (check.h). Immutable.
+class Control {
+ public:
+  virtual ~Control() = default;
+  /// `operands` as documented for the step's plan. May throw, which ends the call.
+  virtual void run(void* const* operands) const = 0;
+};
+
+/// A linked step.
+struct Launch {
+  const Step* step;                         ///< of the plan
+  const Control* control;                   ///< null: the step launches a kernel
+  std::uint32_t kernel;                     ///< in the plan
+  std::uint32_t first, count, param_count;  ///< `first`: the number of its first operand
+  const std::int64_t* params;
+  std::int64_t extent, grain, scratch_bytes;
+};
+
+/// Immutable. The bases of a call are the addresses of its inputs, outputs, constants, prepacked constants,
+/// the saved part of the arena (if the plan has one), the arena, the random state for kernels, and that for
+/// steps on the host, in this order.
+class LinkedPlan {
+ public:
+  /// Operand i of a launch is bases[base] + offset.
+  struct Operand {
+    std::uint32_t base;
+    std::int64_t offset;
+  };
+  using MakeControl = std::function<std::unique_ptr<const Control>(const Step&)>;
+
+  /// `make_control` is called for the steps that launch no kernel. Throws its errors, and an internal error
+  /// for a plan with an index out of range.
+  LinkedPlan(ExecutablePlan plan, const MakeControl& make_control);
+
+  const ExecutablePlan& plan() const { return plan_; }
+  /// The steps of a call.
+  std::span<const Launch> launches() const { return launches_; }
+  /// The steps that make a prepacked constant.
+  std::span<const Launch> prepacked_launches(std::size_t index) const { return prepacked_launches_[index]; }
+  /// The new contents of inputs, by their index in plan().write_backs.
+  std::span<const Operand> write_back_values() const { return write_back_values_; }
+  /// Whether steps compute the new contents of an input in its own memory.
+  bool writes_in_place() const { return writes_in_place_; }
+  /// The operands of all steps of a call, and the values of its write-backs.
+  std::vector<Operand> operands_of_calls() const;
+
+  std::uint32_t first_prepacked() const { return first_prepacked_; }
+  std::uint32_t arena_base() const { return arena_base_; }
+  std::uint32_t base_count() const { return arena_base_ + 3; }
+  /// The most operands of a launch, scratch memory included.
+  std::uint32_t max_operands() const { return max_operands_; }
+  /// Whether a kernel reads the random state.
+  bool kernels_read_random() const { return kernels_read_random_; }
+
+  void set_operands(const Launch& l, std::byte* const* bases, void** operands) const {
+    const Operand* const list = operands_.data() + l.first;
+    for (std::uint32_t i = 0; i < l.count; ++i) operands[i] = bases[list[i].base] + list[i].offset;
+  }
+
+ private:
+  Operand resolve(const BufferRef& ref, bool on_host = false) const;
+  Launch link(const Step& step, const MakeControl& make_control);
+  std::vector<Launch> link_prepacked(std::size_t index, const MakeControl& make_control);
+
+  ExecutablePlan plan_;
+  std::vector<std::unique_ptr<const Control>> controls_;
+  std::vector<Operand> operands_;
+  std::vector<Launch> launches_;
+  std::vector<std::vector<Launch>> prepacked_launches_;
+  std::vector<Operand> write_back_values_;
+  std::size_t step_operands_ = 0;  // those of the steps precede those of prepacked constants
+  std::uint32_t first_constant_ = 0, first_prepacked_ = 0, saved_base_ = 0, arena_base_ = 0;
+  std::uint32_t max_operands_ = 0;
+  bool kernels_read_random_ = false, writes_in_place_ = false;
+};
+
+/// True if a launch takes scratch memory.
+bool any_scratch(std::span<const Launch> launches);
+
+}  // namespace kiln

@@ -1,0 +1,62 @@
+#pragma once
+#include "runtime/call_arguments.h"
+#include "runtime/reclaim.h"
+
+#include <kiln/device.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace kiln {
+
+/// The prepacked constants of a plan: finds or makes them for the parameters of a call, and releases the
+/// contents of parameters that a prepacked constant has, too (Storage::allow_release). Immutable; any thread.
+class PrepackedConstants {
+ public:
+  /// Runs the launches that make a prepacked constant.
+  using Run = std::function<void(std::span<const Launch> launches, std::byte* const* bases)>;
+
+  /// `plan` outlives it. Throws an internal error for a packing that does not fit its parameter.
+  PrepackedConstants(const LinkedPlan& plan, Device device, Run run);
+
+  bool empty() const { return plan_.plan().prepacked.empty(); }
+  /// Whether the steps of a call read an input through prepacked constants only, one of which has all its
+  /// elements. Its base is null then.
+  bool packed_only(std::size_t input) const { return packed_only_[input] != 0; }
+
+  /// Keeps the prepacked constants of a call alive.
+  struct References {
+    std::optional<ReadSection<Domain::prepacked>> section;
+    std::vector<std::shared_ptr<const Buffer>> held;
+  };
+  /// Sets the bases of the prepacked constants, and returns the place of the next. Those before are set.
+  std::byte** gather(std::span<const Argument> inputs, std::byte** bases, References& references) const;
+
+ private:
+  void find_packed_inputs(std::vector<std::size_t>& packed, std::vector<std::size_t>& last);
+  const Buffer* find(std::size_t index, std::span<const Argument> inputs) const;
+  std::shared_ptr<const Buffer> get(std::size_t index, std::span<const Argument> inputs,
+                                    std::byte** bases) const;
+  Buffer make(std::size_t index, std::span<const Argument> inputs, std::byte** bases) const;
+  void make_all(std::span<const Argument> inputs, std::byte** bases, References& references) const;
+  Storage* releasable_after(std::size_t index, std::span<const Argument> inputs) const;
+
+  /// Of a prepacked constant: the packed-only input that this one is the last to be made from, and the first
+  /// prepacked constant with all elements of that input.
+  struct ReleasePlan {
+    std::size_t input, packed;
+  };
+
+  const LinkedPlan& plan_;
+  Device device_;
+  Run run_;
+  std::vector<std::uint8_t> packed_only_;             // by input
+  std::vector<std::optional<ReleasePlan>> releases_;  // by prepacked constant
+};
+
+}  // namespace kiln
