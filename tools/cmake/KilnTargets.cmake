@@ -33,10 +33,14 @@ target_include_directories(
 
 set_property(GLOBAL PROPERTY kiln_layers "")
 
-# kiln_layer(NAME [MLIR] SOURCES files... [ALONE files...]): the sources of one folder, compiled once. MLIR: they may include
-# LLVM's and MLIR's headers. ALONE: sources that are compiled each by itself, such as those that share their own names.
+# Optimization of code that no call runs once its kernels exist: -O3 takes half as long again to compile, for no gain.
+set(kiln_cold_options $<$<CONFIG:Release>:-O1>)
+
+# kiln_layer(NAME [MLIR] [COLD] SOURCES files... [ALONE files...]): the sources of one folder, compiled once. MLIR: they may
+# include LLVM's and MLIR's headers. COLD: no call runs them once its kernels exist. ALONE: sources that are compiled each by
+# itself, such as those that share their own names.
 function(kiln_layer name)
-  cmake_parse_arguments(arg "MLIR" "" "SOURCES;ALONE" ${ARGN})
+  cmake_parse_arguments(arg "MLIR;COLD" "" "SOURCES;ALONE" ${ARGN})
   add_library(kiln_${name} OBJECT ${arg_SOURCES} ${arg_ALONE})
   set_target_properties(kiln_${name} PROPERTIES UNITY_BUILD "${KILN_UNITY}" UNITY_BUILD_BATCH_SIZE 8)
   set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -44,12 +48,13 @@ function(kiln_layer name)
   # As Clang does by default: nobody replaces functions of Kiln by others, so GCC may inline them where they are visible.
   target_compile_options(kiln_${name} PRIVATE -fno-semantic-interposition)
   target_link_libraries(kiln_${name} PRIVATE kiln_flags fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB)
+  if(arg_MLIR OR arg_COLD)
+    target_compile_options(kiln_${name} PRIVATE ${kiln_cold_options})
+  endif()
   if(arg_MLIR)
     target_include_directories(kiln_${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
     target_include_directories(kiln_${name} SYSTEM PRIVATE "${PROJECT_BINARY_DIR}")
     add_dependencies(kiln_${name} kiln_ods)
-    # These files are mostly MLIR's templates: more than -O1 doubles the build time without a gain.
-    target_compile_options(kiln_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     # A precompiled header, built with the first of these layers: parsing the headers is most of a file's compile time.
     get_property(parsed GLOBAL PROPERTY kiln_mlir_headers)
     if(parsed)
@@ -95,4 +100,11 @@ function(kiln_library)
                 $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/include> $<INSTALL_INTERFACE:include>)
   set_target_properties(kiln PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                         LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+endfunction()
+
+# kiln_tool(TARGET): a program over the library, which does the work: its files share one parse of their headers.
+function(kiln_tool target)
+  target_link_libraries(${target} PRIVATE kiln::kiln kiln_flags)
+  target_compile_options(${target} PRIVATE ${kiln_cold_options})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD "${KILN_UNITY}" UNITY_BUILD_BATCH_SIZE 0)
 endfunction()

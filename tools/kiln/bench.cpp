@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Arguments {
+struct BenchArguments {
   ModelArguments model;
   std::vector<std::string> modes;
   Device device;
@@ -105,7 +105,7 @@ double timed(const std::function<void()>& run) {
 }
 
 /// Warms up for a tenth of the time, then calls for the given time: at least 5 calls, at most a million.
-Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, const Arguments& a,
+Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, const BenchArguments& a,
                const std::string& mode) {
   RunOptions options;
   options.mode = mode == "eager" ? RunMode::eager : RunMode::compiled;
@@ -217,7 +217,7 @@ void print_table(const std::vector<Result>& results, bool train) {
     if (!r.profile.empty()) print_profile(r);
 }
 
-int bench(const Arguments& a) {
+int bench(const BenchArguments& a) {
   auto [model, inputs] = a.model.load_fed();
   std::vector<Result> results;
   for (const std::string& mode : a.modes) results.push_back(measure(model, inputs, a, mode));
@@ -228,7 +228,7 @@ int bench(const Arguments& a) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<BenchArguments>();
   CLI::App* c = app.add_subcommand("bench", "Time a call, eager and compiled");
   a->model.add_model(*c);
   a->model.add_inputs(*c);

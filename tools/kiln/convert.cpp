@@ -6,7 +6,7 @@
 namespace kiln::tool {
 namespace {
 
-struct Arguments {
+struct ConvertArguments {
   std::string symbol, prefix, params;
   int epoch = 0;
 };
@@ -14,7 +14,7 @@ struct Arguments {
 }  // namespace
 
 void add_convert(CLI::App& app, Action& action) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<ConvertArguments>();
   CLI::App* c = app.add_subcommand("convert", "Rewrite a symbol file of any version as MXNet 1.9.1 would");
   c->add_option("MODEL", a->symbol, "The network: a -symbol.json file")->required()->option_text(" ");
   c->add_option("PREFIX", a->prefix, "Output: PREFIX-symbol.json, PREFIX-0000.params")

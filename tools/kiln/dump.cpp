@@ -10,7 +10,7 @@
 namespace kiln::tool {
 namespace {
 
-struct Arguments {
+struct DumpArguments {
   ModelArguments model;
   std::string stage, output, arch;
   Device device;
@@ -25,7 +25,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   if (!file.flush()) throw Error(fmt::format("{}: cannot be written", path.string()));
 }
 
-void put(const Arguments& a, const std::string& text) {
+void put(const DumpArguments& a, const std::string& text) {
   if (a.output.empty())
     std::fwrite(text.data(), 1, text.size(), stdout);
   else
@@ -33,7 +33,7 @@ void put(const Arguments& a, const std::string& text) {
 }
 
 /// Throws for options of the device that is not chosen.
-void check_device(const Arguments& a) {
+void check_device(const DumpArguments& a) {
   const bool gpu = !a.device.is_cpu();
   if (!gpu && !a.arch.empty()) throw CLI::ValidationError("--arch is of GPUs: add --device cuda");
   if (!gpu && (a.stage == "ptx" || a.stage == "sass"))
@@ -42,7 +42,7 @@ void check_device(const Arguments& a) {
     throw CLI::ValidationError("the stage asm is of CPUs; with --device cuda it is ptx or sass");
 }
 
-int dump(const Arguments& a) {
+int dump(const DumpArguments& a) {
   if (a.dot) {
     put(a, a.model.load().symbol().dot());
     return ok;
@@ -73,7 +73,7 @@ int dump(const Arguments& a) {
 }  // namespace
 
 void add_dump(CLI::App& app, Action& action) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<DumpArguments>();
   CLI::App* c = app.add_subcommand("dump", "Show a network at a stage of its compilation");
   a->model.add_model(*c);
   a->model.add_inputs(*c);

@@ -9,7 +9,7 @@
 namespace kiln::tool {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   ModelArguments model;
   std::string output, expect, mode = "compiled";
   Tolerance tolerance;
@@ -19,7 +19,7 @@ struct Arguments {
   std::optional<Precision> precision;
 };
 
-int run(const Arguments& a) {
+int run(const RunArguments& a) {
   if (!a.output.empty()) array_format_of(a.output);  // throws before anything is computed
   Model model = a.model.load();
   RunOptions options;
@@ -53,7 +53,7 @@ int run(const Arguments& a) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<RunArguments>();
   CLI::App* c = app.add_subcommand("run", "Compute a network's outputs");
   a->model.add_model(*c);
   c->add_option("--input", a->model.input, input_help)->required()->option_text("FILE (required)");

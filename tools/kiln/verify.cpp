@@ -15,7 +15,7 @@
 namespace kiln::tool {
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   ModelArguments model;
   std::vector<int> threads = {1, 2};
   bool train = false, grad = false;
@@ -31,7 +31,7 @@ struct ComparedRun {
 };
 
 /// Eager and compiled runs on all numbers of threads, and on the device.
-std::vector<ComparedRun> compared_runs(const Arguments& a, bool train) {
+std::vector<ComparedRun> compared_runs(const VerifyArguments& a, bool train) {
   std::vector<ComparedRun> runs;
   const auto add = [&](RunOptions options, const std::string& where) {
     for (const RunMode mode : {RunMode::eager, RunMode::compiled}) {
@@ -78,7 +78,7 @@ void report_first(const Model& model, const Difference& d, const std::string& gr
 
 /// Compares gradients of all inputs and parameters, with ones as gradients of the outputs. The number of
 /// them; nothing if some differ.
-std::optional<std::size_t> verify_gradients(const Arguments& a, const Model& model,
+std::optional<std::size_t> verify_gradients(const VerifyArguments& a, const Model& model,
                                             const std::map<std::string, Tensor>& inputs) {
   const HeadGradients heads =
       a.model.input.empty() ? HeadGradients() : read_head_gradients(a.model.input, model);
@@ -149,7 +149,7 @@ class Reference {
 };
 
 /// Compiled runs on two devices.
-int verify_devices(const Arguments& a) {
+int verify_devices(const VerifyArguments& a) {
   const auto [model, inputs] = a.model.load_fed();
   const auto on = [&](Device device) { return RunOptions{.train = a.train, .device = device}; };
   const Reference reference(model, inputs, on(*a.against), a.against->str());
@@ -159,7 +159,7 @@ int verify_devices(const Arguments& a) {
   return ok;
 }
 
-int verify(const Arguments& a) {
+int verify(const VerifyArguments& a) {
   const auto [model, inputs] = a.model.load_fed();
   const bool train = a.train || a.grad;
   const Reference reference(model, inputs,
@@ -182,7 +182,7 @@ int verify(const Arguments& a) {
 }  // namespace
 
 void add_verify(CLI::App& app, Action& action) {
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<VerifyArguments>();
   CLI::App* c = app.add_subcommand("verify", "Compare eager and compiled runs, or devices, bit by bit");
   a->model.add_model(*c);
   a->model.add_inputs(*c);
