@@ -137,6 +137,11 @@ for name, headers in NEVER_REACHES.items():
     errors += [f"{name} includes {header}, by way of others" for header in set(headers) & reached(name)]
 for folder, others in MAY_INCLUDE.items():
     errors += [f"nothing in {folder} includes {other}: its line names too much" for other in set(others) - used[folder]]
+# Up to codegen the rooms are layers, in the order of the table.
+layers = [folder for folder in MAY_INCLUDE if folder.split("/")[0] in ("runtime", "ir", "passes", "codegen")]
+for folder in layers:
+    errors += [f"{folder} names {other}, whose line follows its own: a circle, or a line in the wrong place"
+               for other in MAY_INCLUDE[folder] if other in layers[layers.index(folder):]]
 for owned, (owners, most) in OWNED.items():
     errors += [f"{place}: {owned} belongs to {', '.join(owners)}" for place in uses[owned] if not place.startswith(tuple(owners))]
     if most and len(uses[owned]) > most:
