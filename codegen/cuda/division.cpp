@@ -30,12 +30,10 @@ std::int64_t Division::extent() const {
   return rows_ ? rows_->rows : nest_.elements();
 }
 
-std::string Division::key() const {
-  return fmt::format("{}{}{}", nest_.has_short_numbers() ? "32 " : "",
-                     !rows_                 ? ""
-                     : rows_are_outermost() ? fmt::format("rows/{} ", rows_->threads)
-                                            : fmt::format("any-rows/{} ", rows_->threads),
-                     nest_.key());
+DivisionPlan Division::plan() const {
+  DivisionPlan plan{nest_.has_short_numbers(), {}, rows_ && rows_are_outermost(), nest_.plan()};
+  if (rows_) plan.threads = rows_->threads;
+  return plan;
 }
 
 void Division::append_params(std::vector<std::int64_t>& params) {

@@ -17,6 +17,20 @@ struct Rows {
   static std::optional<Rows> of(ir::FusionOp fusion);
 };
 
+/// What is built into the code of a division: equal plans, equal loops.
+struct DivisionPlan {
+  bool short_numbers;               // LoopNest::has_short_numbers()
+  std::optional<unsigned> threads;  // of a row's team
+  bool rows_are_outermost;          // rows are an axis of the nest
+  NestPlan nest;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"short_numbers", &DivisionPlan::short_numbers},
+                      PlanField{"threads", &DivisionPlan::threads},
+                      PlanField{"rows_are_outermost", &DivisionPlan::rows_are_outermost},
+                      PlanField{"nest", &DivisionPlan::nest});
+  }
+};
+
 /// The points of a nest, divided into the iterations of a kernel's outermost loop: each point is one, or, in
 /// a row fusion, the points of a row are.
 class Division {
@@ -25,7 +39,7 @@ class Division {
 
   const LoopNest& nest() const { return nest_; }
   std::int64_t extent() const;
-  std::string key() const;
+  DivisionPlan plan() const;
   /// After all other parameters of the kernel, whose number it notes.
   void append_params(std::vector<std::int64_t>& params);
 

@@ -15,8 +15,19 @@ LoopNest make_point_nest(Dims extents, std::vector<StridedAccess> accesses) {
   return {std::move(extents), std::move(accesses), /*lanes=*/1};
 }
 
-Launch launch_points(const Division& division, std::string name, const std::string& key, mlir::Location loc) {
-  Launch launch{{std::move(name), fmt::format("points {}{}", division.key(), key), loc, {}}, {}};
+/// What the code of a kernel of points depends on: equal plans, equal code.
+struct PointsPlan {
+  DivisionPlan division;
+  std::string expression;  // of a copy none
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"division", &PointsPlan::division},
+                      PlanField{"expression", &PointsPlan::expression});
+  }
+};
+
+Launch launch_points(const Division& division, std::string name, std::string expression, mlir::Location loc) {
+  const PointsPlan plan{division.plan(), std::move(expression)};
+  Launch launch{{std::move(name), plan_key("points", plan), loc, {}}, {}};
   if (division.by_rows())
     division.set(launch.request);
   else
@@ -33,7 +44,7 @@ Launch launch_gpu_pointwise(ir::FusionOp fusion) {
   const PointwiseBody& body = pointwise.body;
   Division division(make_point_nest(pointwise.extents, pointwise.accesses), Rows::of(fusion));
   Launch launch =
-      launch_points(division, name_of_location(fusion.getLoc()), body.expr.key(), fusion.getLoc());
+      launch_points(division, name_of_location(fusion.getLoc()), body.expr.text(), fusion.getLoc());
   launch.uses_random = body.uses_random();
   body.append_params(launch.params);
   division.append_params(launch.params);

@@ -204,6 +204,20 @@ void emit_by_teams(KernelBuilder& e, const Reduction& red, const Division& divis
   division.emit(e, args, first, e.index(shares ? 1 : team.warps()), result);
 }
 
+/// What the code of a kernel depends on: equal plans, equal code.
+struct GpuReductionPlan {
+  bool by_teams;     // a team has a result, otherwise a thread
+  unsigned threads;  // of the team
+  DivisionPlan division;
+  ReductionPlan reduction;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"by_teams", &GpuReductionPlan::by_teams},
+                      PlanField{"threads", &GpuReductionPlan::threads},
+                      PlanField{"division", &GpuReductionPlan::division},
+                      PlanField{"reduction", &GpuReductionPlan::reduction});
+  }
+};
+
 /// The team of a kernel that is in no row fusion: of a result.
 unsigned team_for(const Reduction& red) {
   constexpr std::int64_t long_row = 8 * block_length, many_rows = 1024;
@@ -220,10 +234,8 @@ Launch launch_gpu_reduce(ir::FusionOp fusion, const CpuTarget& code) {
   const auto rows = Rows::of(fusion);
   Division division(red.nest, rows);
   const unsigned threads = rows ? rows->threads : by_teams ? team_for(red) : 1;
-  Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("{} {} {}", by_teams ? "teams of" : "by", threads, division.key()) + red.key(),
-                 fusion.getLoc(),
-                 {}},
+  const GpuReductionPlan plan{by_teams, threads, division.plan(), red.plan()};
+  Launch launch{{name_of_location(fusion.getLoc()), plan_key("reduce by threads", plan), fusion.getLoc(), {}},
                 {}};
   if (rows)
     division.set(launch.request);

@@ -1,6 +1,7 @@
 // A contraction as all targets see it, before it is divided into tiles.
 #pragma once
 #include "codegen/emit/loop_nest.h"
+#include "codegen/emit/plan_fields.h"
 #include "codegen/emit/scalar_expr.h"
 #include "ir/dialect.h"
 
@@ -32,6 +33,19 @@ struct Contraction {
   std::int64_t groups = 1, lhs_group = 0;
   std::int64_t columns = 0, panels = 0, panel = 0;  ///< of a group
   std::int64_t lhs_elements = 0;                    ///< distinct elements of A, over all rows
+};
+
+/// Which operands of a kernel are A and B.
+struct FactorOperands {
+  int lhs, rhs;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"lhs", &FactorOperands::lhs}, PlanField{"rhs", &FactorOperands::rhs});
+  }
+  /// Of an A in the view of an argument, and of B's argument.
+  static FactorOperands of(const ir::View& lhs, unsigned rhs) {
+    return {static_cast<int>(llvm::cast<mlir::BlockArgument>(lhs.base).getArgNumber()),
+            static_cast<int>(rhs)};
+  }
 };
 
 /// A matrix product as one, in a fusion.

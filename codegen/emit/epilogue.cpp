@@ -45,13 +45,26 @@ Epilogue::Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns,
     for (Dims& strides : lists) strides.push_back(0);
   }
   extra_strides_.assign(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(extra_strides.size()));
-  for (auto [access, strides] :
-       llvm::zip(accesses_, llvm::ArrayRef(lists).drop_front(extra_strides.size()))) {
+  for (auto [access, strides] : llvm::zip(accesses_, llvm::ArrayRef(lists).drop_front(extra_strides.size())))
     access.strides = strides;
-    key_ += fmt::format(" {}:{}:{}{}", name_of(access.dtype), access.operand,
-                        stride_class(access.column_stride), is_fixed(access) ? "" : "+");
-  }
-  key_ = " epilogue" + key_ + expr_.key();
+}
+
+EpiloguePlan Epilogue::plan() const {
+  EpiloguePlan plan{{}, expr_.text()};
+  for (const Operand& o : accesses_)
+    plan.operands.push_back({.dtype = o.dtype,
+                             .operand = o.operand,
+                             .column_class = stride_class(o.column_stride),
+                             .has_rows = !is_fixed(o)});
+  return plan;
+}
+
+std::size_t Epilogue::code_length() const {
+  constexpr std::size_t of_epilogue = 9, of_operand = 5;
+  std::size_t length = of_epilogue + expr_.text().size();
+  for (const Operand& o : accesses_)
+    length += of_operand + name_of(o.dtype).size() + fmt::formatted_size("{}", o.operand) - is_fixed(o);
+  return length;
 }
 
 void Epilogue::append_params(std::vector<std::int64_t>& params) const {

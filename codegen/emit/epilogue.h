@@ -7,6 +7,31 @@
 
 namespace kiln::codegen {
 
+/// An operand of an epilogue, or a result, as far as it is built into the code.
+struct EpilogueOperand {
+  DType dtype;
+  int operand;
+  int column_class;  // stride_class() along the columns
+  bool has_rows;     // its address is not the same for all rows
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"dtype", &EpilogueOperand::dtype},
+                      PlanField{"operand", &EpilogueOperand::operand},
+                      PlanField{"column_class", &EpilogueOperand::column_class},
+                      PlanField{"rows", &EpilogueOperand::has_rows});
+  }
+};
+
+/// Everything that the code of an epilogue depends on, beside the number of outer axes, which its contraction
+/// has: equal plans, equal code.
+struct EpiloguePlan {
+  std::vector<EpilogueOperand> operands;
+  std::string expression;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"operands", &EpiloguePlan::operands},
+                      PlanField{"expression", &EpiloguePlan::expression});
+  }
+};
+
 /// The epilogue of a contraction: the pointwise end of a fusion, in the contraction's kernel, with its other
 /// operands and its results.
 ///
@@ -27,7 +52,9 @@ class Epilogue {
   /// Strides of a further operand along those.
   const Dims& extra_strides(std::size_t i) const { return extra_strides_[i]; }
 
-  const std::string& key() const { return key_; }
+  EpiloguePlan plan() const;
+  /// The length of its code, in characters of a short text.
+  std::size_t code_length() const;
   void append_params(std::vector<std::int64_t>& params) const;
 
   /// Computes the operands' base addresses for an index of the outer axes; store() uses them. The epilogue's
@@ -66,7 +93,6 @@ class Epilogue {
   std::vector<Operand> accesses_;  // leaves except the root, then results
   std::vector<int> leaf_access_;   // -1: the root
   std::size_t first_output_;
-  std::string key_;
   // Set by prepare.
   llvm::SmallVector<mlir::Value> bases_, row_strides_, column_strides_;
 };

@@ -189,24 +189,31 @@ int LoopNest::rows_stored_whole() const {
              : 0;
 }
 
-std::string LoopNest::key() const {
-  std::string key = fmt::format("nest rank={} lanes={}x{}", rank(), registers_, lanes_);
-  if (outermost_ > 1) key += fmt::format(" joined={}", outermost_);
-  if (has_narrow_rows()) key += fmt::format(" of {}", extents_.back());
-  if (rows_ > 1) key += fmt::format(" rows={}", rows_);
-  if (overlaps()) key += " overlap";
-  if (rows_stored_whole() > 0) key += " whole";
-  for (const StridedAccess& s : accesses_)
-    key += fmt::format(" {}:{}:{}{}{}{}", name_of(s.dtype), s.operand, stride_class(s.strides.back()),
-                       s.repeats > 1  ? fmt::format("x{}", s.repeats)
-                       : s.cycle > 1  ? fmt::format("of{}", s.cycle)
-                       : s.arrays > 1 ? fmt::format("from{}", s.arrays)
-                                      : "",
-                       is_small_step(s.strides.back()) ? fmt::format("/{}", s.strides.back()) : "",
-                       rows_ > 1 && is_shared_by_rows(s)             ? "shared"
-                       : uses_square_blocks() && reads_transposed(s) ? "across"
-                                                                     : "");
-  return key;
+NestPlan LoopNest::plan() const {
+  NestPlan plan{.rank = rank(),
+                .registers = registers_,
+                .lanes = lanes_,
+                .rows = rows_,
+                .joined_axes = outermost_,
+                .row_length = {},
+                .overlaps = overlaps(),
+                .stores_whole = rows_stored_whole() > 0,
+                .accesses = {}};
+  if (has_narrow_rows()) plan.row_length = extents_.back();
+  for (const StridedAccess& s : accesses_) {
+    const std::int64_t step = s.strides.back();
+    const bool is_shared = rows_ > 1 && is_shared_by_rows(s);
+    plan.accesses.push_back({.dtype = s.dtype,
+                             .operand = s.operand,
+                             .step_class = stride_class(step),
+                             .small_step = is_small_step(step) ? std::optional(step) : std::nullopt,
+                             .repeats = s.repeats,
+                             .cycle = s.cycle,
+                             .arrays = s.arrays,
+                             .is_shared_by_rows = is_shared,
+                             .reads_squares = !is_shared && uses_square_blocks() && reads_transposed(s)});
+  }
+  return plan;
 }
 
 void LoopNest::emit(KernelBuilder& e, const KernelArgs& args, const PointBody& body) const {

@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/emit/kernel_builder.h"
+#include "codegen/emit/plan_fields.h"
 
 #include <llvm/ADT/SmallVector.h>
 
@@ -26,6 +27,42 @@ struct StridedAccess {
 };
 
 class LoopNest;
+
+/// An access as far as it is built into the code of a nest.
+struct AccessPlan {
+  DType dtype;
+  int operand;
+  int step_class;                          // stride_class() of the innermost stride
+  std::optional<std::int64_t> small_step;  // that stride, if it is small
+  int repeats, cycle, arrays;              // of StridedAccess
+  bool is_shared_by_rows, reads_squares;
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"dtype", &AccessPlan::dtype}, PlanField{"operand", &AccessPlan::operand},
+        PlanField{"step_class", &AccessPlan::step_class}, PlanField{"small_step", &AccessPlan::small_step},
+        PlanField{"repeats", &AccessPlan::repeats}, PlanField{"cycle", &AccessPlan::cycle},
+        PlanField{"arrays", &AccessPlan::arrays}, PlanField{"shared_by_rows", &AccessPlan::is_shared_by_rows},
+        PlanField{"squares", &AccessPlan::reads_squares});
+  }
+};
+
+/// What is built into the code of a nest: equal plans, equal loops.
+struct NestPlan {
+  std::size_t rank;
+  int registers, lanes, rows;
+  std::size_t joined_axes;                 // LoopNest::join_outermost()
+  std::optional<std::int64_t> row_length;  // of rows shorter than a register
+  bool overlaps, stores_whole;
+  std::vector<AccessPlan> accesses;
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"rank", &NestPlan::rank}, PlanField{"registers", &NestPlan::registers},
+        PlanField{"lanes", &NestPlan::lanes}, PlanField{"rows", &NestPlan::rows},
+        PlanField{"joined_axes", &NestPlan::joined_axes}, PlanField{"row_length", &NestPlan::row_length},
+        PlanField{"overlaps", &NestPlan::overlaps}, PlanField{"stores_whole", &NestPlan::stores_whole},
+        PlanField{"accesses", &NestPlan::accesses});
+  }
+};
 
 /// An iteration of the innermost loop: `lanes` consecutive points of a row.
 class LoopPoint {
@@ -99,8 +136,7 @@ class LoopNest {
   /// The kernel's parameters: extents, then the offset and the strides of each access.
   void append_params(std::vector<std::int64_t>& params) const;
   std::size_t param_count() const { return rank() + (rank() + 1) * accesses_.size(); }
-  /// The properties that are built into the code.
-  std::string key() const;
+  NestPlan plan() const;
   std::size_t rank() const { return extents_.size(); }
   llvm::ArrayRef<std::int64_t> extents() const { return extents_; }
   std::int64_t outer_extent() const;

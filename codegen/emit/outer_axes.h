@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 
 namespace kiln::codegen {
@@ -10,11 +11,17 @@ class OuterAxes {
  public:
   using Axis = KernelParams<outer_axis_names>;
 
-  /// Strides are in elements, of A and of B.
+  /// Strides are in elements, of A and of B; those of further axes are left out.
   static void append(std::vector<std::int64_t>& params, llvm::ArrayRef<std::int64_t> extents,
                      llvm::ArrayRef<std::int64_t> lhs_strides, llvm::ArrayRef<std::int64_t> rhs_strides) {
     for (auto [extent, lhs, rhs] : llvm::zip(extents, lhs_strides, rhs_strides))
       Axis::append(params, {{"extent", extent}, {"lhs_stride", lhs}, {"rhs_stride", rhs}});
+  }
+
+  /// Those of an epilogue whose first extra strides are A's, the second B's.
+  static void append(std::vector<std::int64_t>& params, const Epilogue& epilogue) {
+    append(params, llvm::ArrayRef(epilogue.extents()).drop_back(), epilogue.extra_strides(0),
+           epilogue.extra_strides(1));
   }
 
   /// Those whose parameters begin at params[first].

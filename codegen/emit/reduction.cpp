@@ -255,26 +255,36 @@ std::optional<Reduction::Column> Reduction::column_of(std::size_t access) const 
   return std::nullopt;
 }
 
-std::string Reduction::key() const {
-  std::string key = "reduce";
-  for (const ir::ReduceKind kind : kinds) key += " " + ir::stringifyReduceKind(kind).str();
-  if (tile.points() > 1)
-    key += fmt::format(" tile={}x{}{}", tile.rows, tile.columns, tile.covers_rows ? "" : "+");
-  key += fmt::format(" {} order={}{} {} lanes={} steps=", name_of(dtype), interleaved64 ? 1 : 2,
-                     levels > 1 ? fmt::format("x{}", levels) : "",
-                     register_tree        ? fmt::format("{}={}", short_rows ? "rows" : "across", extent)
-                     : !along_reduced     ? std::string("across")
-                     : prefetch_bytes > 0 ? fmt::format("along far={}", prefetch_bytes)
-                                          : "along",
-                     lanes);
-  for (auto [i, s] : llvm::enumerate(steps))
-    key += register_tree || loads_between(i) ? fmt::format(",{}{}", s, adjoins(i) ? "+" : "")
-           : along_reduced || is_index(i)    ? std::to_string(stride_class(s))
-                                             : "2";
+ReductionPlan Reduction::plan() const {
+  ReducedLoops loops{.interleaved64 = interleaved64,
+                     .along_reduced = along_reduced,
+                     .levels = levels,
+                     .lanes = lanes,
+                     .tree_extent = register_tree ? std::optional(extent) : std::nullopt,
+                     .short_rows = short_rows,
+                     .prefetch_bytes = prefetch_bytes,
+                     .leaves = {},
+                     .columns = {}};
+  for (auto [i, step] : llvm::enumerate(steps)) {
+    ReducedLeaf leaf{.step = {}, .step_class = {}, .adjoins = false};
+    if (register_tree || loads_between(i)) {
+      leaf.step = step;
+      leaf.adjoins = adjoins(i);
+    } else if (along_reduced || is_index(i)) {
+      leaf.step_class = stride_class(step);
+    }
+    loops.leaves.push_back(leaf);
+  }
   for (std::size_t access = 0; access < first_output; ++access)
     if (const auto column = column_of(access))
-      key += fmt::format(" {}={}[{}]", access, column->leaf, column->number);
-  return key + " " + nest.key() + " before" + before.key() + " after" + after.key();
+      loops.columns.push_back({access, column->leaf, column->number});
+  return {.kinds = {kinds.begin(), kinds.end()},
+          .dtype = dtype,
+          .tile = tile,
+          .loops = std::move(loops),
+          .nest = nest.plan(),
+          .before = before.text(),
+          .after = after.text()};
 }
 
 void append_params(std::vector<std::int64_t>& params, const Reduction& red) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/loop_nest.h"
+#include "codegen/emit/plan_fields.h"
 #include "codegen/emit/scalar_expr.h"
 #include "ir/dialect.h"
 
@@ -21,6 +22,68 @@ struct ResultTile {
   int rows = 1, columns = 1;
   bool covers_rows = true;  // no columns of a row remain, whatever thread has it
   int points() const { return rows * columns; }
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"rows", &ResultTile::rows}, PlanField{"columns", &ResultTile::columns},
+                      PlanField{"covers_rows", &ResultTile::covers_rows});
+  }
+};
+
+/// A leaf of the reduced expression, as far as its access along the reduced axis is built into the code.
+struct ReducedLeaf {
+  std::optional<std::int64_t> step;  // its stride, where that is built in
+  std::optional<int> step_class;     // stride_class() of it, where that is
+  bool adjoins;                      // Reduction::adjoins()
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"step", &ReducedLeaf::step},
+                      PlanField{"step_class", &ReducedLeaf::step_class},
+                      PlanField{"adjoins", &ReducedLeaf::adjoins});
+  }
+};
+
+/// A column of a leaf that is read as columns (Reduction::has_columns()), which access `access` reads too.
+struct ReadColumn {
+  std::size_t access, leaf;
+  std::int64_t number;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"access", &ReadColumn::access}, PlanField{"leaf", &ReadColumn::leaf},
+                      PlanField{"number", &ReadColumn::number});
+  }
+};
+
+/// The loops over the reduced axis.
+struct ReducedLoops {
+  bool interleaved64, along_reduced;
+  int levels, lanes;
+  std::optional<std::int64_t> tree_extent;  // of a register tree: of the reduced axis
+  bool short_rows;
+  std::int64_t prefetch_bytes;
+  std::vector<ReducedLeaf> leaves;
+  std::vector<ReadColumn> columns;
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"interleaved64", &ReducedLoops::interleaved64},
+        PlanField{"along_reduced", &ReducedLoops::along_reduced}, PlanField{"levels", &ReducedLoops::levels},
+        PlanField{"lanes", &ReducedLoops::lanes}, PlanField{"tree_extent", &ReducedLoops::tree_extent},
+        PlanField{"short_rows", &ReducedLoops::short_rows},
+        PlanField{"prefetch_bytes", &ReducedLoops::prefetch_bytes},
+        PlanField{"leaves", &ReducedLoops::leaves}, PlanField{"columns", &ReducedLoops::columns});
+  }
+};
+
+/// What is built into the code of a kernel of reductions: equal plans, equal code.
+struct ReductionPlan {
+  std::vector<ir::ReduceKind> kinds;
+  DType dtype;
+  ResultTile tile;
+  ReducedLoops loops;
+  NestPlan nest;
+  std::string before, after;  // the expressions
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"kinds", &ReductionPlan::kinds}, PlanField{"dtype", &ReductionPlan::dtype},
+                      PlanField{"tile", &ReductionPlan::tile}, PlanField{"loops", &ReductionPlan::loops},
+                      PlanField{"nest", &ReductionPlan::nest}, PlanField{"before", &ReductionPlan::before},
+                      PlanField{"after", &ReductionPlan::after});
+  }
 };
 
 /// Everything that the code and the parameters of a kernel of reductions depend on: one, or several over the
@@ -44,7 +107,7 @@ struct Reduction {
   std::vector<std::size_t> after_access;  // per leaf of `after`
   std::size_t first_output;               // access
 
-  std::string key() const;
+  ReductionPlan plan() const;
   /// Whether the elements of leaf i that lanes read are a few apart, a distance that is built in: loading all
   /// between them takes less than a load for each lane.
   bool loads_between(std::size_t i) const {

@@ -1,6 +1,7 @@
 #include "codegen/emit/row_fusion.h"
 
 #include "codegen/emit/launch.h"
+#include "codegen/emit/plan_fields.h"
 #include "codegen/target/choices.h"
 #include "codegen/target/tuning.h"
 
@@ -27,43 +28,64 @@ std::int64_t common_rows(Steps steps) {
   return divides ? rows : 1;
 }
 
-/// A kernel of a row fusion: the positions of its operands and parameters among those of all kernels, and the
-/// iterations of its own loop per row: row i is [i * per_row, (i + 1) * per_row).
-struct Part {
-  KernelRequest request;
-  std::int64_t operands_at, params_at, per_row;
-  /// Operands whose next row block it prefetches, and the positions of the parameters with the byte
-  /// distances.
-  llvm::SmallVector<std::pair<int, std::int64_t>> next_blocks = {};
+/// An operand whose next row block is prefetched, and the position of the parameter with the byte distance.
+struct NextBlock {
+  int operand;
+  std::size_t distance_at;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"operand", &NextBlock::operand},
+                      PlanField{"distance_at", &NextBlock::distance_at});
+  }
 };
 
-/// The fused kernel is a loop over row blocks whose body is the kernels' code in sequence. The parameter at
-/// `block_at`, after those of all kernels, is the number of rows of a block.
-KernelRequest request_of(std::vector<Part> parts, std::int64_t block_at, mlir::Location location) {
-  std::string key = fmt::format("row fusion {}", block_at);
-  for (const Part& p : parts) {
-    key += fmt::format(" [{} {} {}: {}", p.operands_at, p.params_at, p.per_row, p.request.key);
-    for (auto [operand, distance_at] : p.next_blocks) key += fmt::format(" next {} {}", operand, distance_at);
-    key += "]";
+/// A kernel of a row fusion: the positions of its operands and parameters among those of all kernels, and the
+/// iterations of its own loop per row: row i is [i * per_row, (i + 1) * per_row).
+struct RowFusionPart {
+  std::string kernel;  // its key
+  std::int64_t operands_at, params_at, per_row;
+  std::vector<NextBlock> next_blocks = {};
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"kernel", &RowFusionPart::kernel}, PlanField{"operands_at", &RowFusionPart::operands_at},
+        PlanField{"params_at", &RowFusionPart::params_at}, PlanField{"per_row", &RowFusionPart::per_row},
+        PlanField{"next_blocks", &RowFusionPart::next_blocks});
   }
-  const GpuLaunch gpu = parts.front().request.gpu;
-  const bool in_order = llvm::any_of(parts, [](const Part& p) { return p.request.in_order; });
-  auto emit = [parts = std::move(parts), block_at](KernelBuilder& e, const KernelArgs& args) {
-    const mlir::Value block = e.param(args.params, block_at, "block_rows");
+};
+
+/// Everything that the code of a row fusion depends on: equal plans, equal code. The parameter at `block_at`,
+/// after those of all kernels, is the number of rows of a block.
+struct RowFusionPlan {
+  std::int64_t block_at;
+  std::vector<RowFusionPart> parts;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"block_at", &RowFusionPlan::block_at},
+                      PlanField{"parts", &RowFusionPlan::parts});
+  }
+};
+
+/// The fused kernel is a loop over row blocks whose body is the kernels' code in sequence.
+KernelRequest request_of(RowFusionPlan plan, std::vector<KernelRequest> kernels, mlir::Location location) {
+  std::string key = plan_key("row fusion", plan);
+  const GpuLaunch gpu = kernels.front().gpu;
+  const bool in_order = llvm::any_of(kernels, [](const KernelRequest& k) { return k.in_order; });
+  auto emit = [plan = std::move(plan), kernels = std::move(kernels)](KernelBuilder& e,
+                                                                     const KernelArgs& args) {
+    const mlir::Value block = e.param(args.params, plan.block_at, "block_rows");
     e.loop(args.begin, args.end, block, [&](mlir::Value from) {
       const mlir::Value to = e.min(e.add(from, block), args.end);
-      for (const Part& p : parts) {
+      for (const auto& [p, kernel] : llvm::zip_equal(plan.parts, kernels)) {
         const mlir::Value per_row = e.index(p.per_row);
-        KernelBuilder own(e, p.request.location);
-        for (auto [operand, distance_at] : p.next_blocks)
-          own.next_block_distance[operand] = e.param(args.params, distance_at, "next_block_distance");
+        KernelBuilder own(e, kernel.location);
+        for (const NextBlock& next : p.next_blocks)
+          own.next_block_distance[next.operand] =
+              e.param(args.params, static_cast<std::int64_t>(next.distance_at), "next_block_distance");
         KernelArgs part;
         part.end = e.mul(to, per_row);
         part.begin = e.mul(from, per_row);
         part.params = e.element(args.params, e.index(p.params_at), DType::i64);
         part.buffers = e.element(args.buffers, e.index(p.operands_at), DType::i64);
-        if (&p != &parts.front() && p.request.barrier) p.request.barrier(e);
-        p.request.emit(own, part);
+        if (&p != &plan.parts.front() && kernel.barrier) kernel.barrier(e);
+        kernel.emit(own, part);
       }
     });
   };
@@ -77,15 +99,17 @@ PlannedStep fuse(Steps steps, std::int64_t rows, const Machine& machine) {
   // Lanes that run along rows leave none over.
   if (block >= tuning::row_block_multiple) block -= block % tuning::row_block_multiple;
   PlannedStep fused_step;
-  std::vector<Part> parts;
+  RowFusionPlan plan;
+  std::vector<KernelRequest> kernels;
   llvm::SmallVector<mlir::Location> locations;
   std::int64_t cost = 0;  // of a row, in element operations
   for (PlannedStep& s : steps) {
     const std::int64_t per_row = s.step.extent / rows;
     cost += tuning::least_task_cost * per_row / std::max<std::int64_t>(s.step.grain, 1);
     locations.push_back(s.request->location);
-    parts.push_back({std::move(*s.request), static_cast<std::int64_t>(fused_step.step.operands.size()),
-                     static_cast<std::int64_t>(fused_step.step.params.size()), per_row});
+    plan.parts.push_back({s.request->key, static_cast<std::int64_t>(fused_step.step.operands.size()),
+                          static_cast<std::int64_t>(fused_step.step.params.size()), per_row});
+    kernels.push_back(std::move(*s.request));
     llvm::append_range(fused_step.step.operands, s.step.operands);
     llvm::append_range(fused_step.operand_bytes, s.operand_bytes);
     llvm::append_range(fused_step.step.params, s.step.params);
@@ -93,17 +117,17 @@ PlannedStep fuse(Steps steps, std::int64_t rows, const Machine& machine) {
       if (!llvm::is_contained(fused_step.step.locations, line))
         fused_step.step.locations.push_back(std::move(line));
   }
-  const auto block_at = static_cast<std::int64_t>(fused_step.step.params.size());
+  plan.block_at = static_cast<std::int64_t>(fused_step.step.params.size());
   fused_step.step.params.push_back(block);
-  for (auto [s, part] : llvm::zip(steps, parts)) {
+  for (auto [s, part] : llvm::zip(steps, plan.parts)) {
     if (!s.next_row_blocks) continue;
     for (std::int64_t i = 0; i < s.next_row_blocks.size(); i += 2) {
-      part.next_blocks.emplace_back(static_cast<int>(s.next_row_blocks[i]), fused_step.step.params.size());
+      part.next_blocks.push_back({static_cast<int>(s.next_row_blocks[i]), fused_step.step.params.size()});
       fused_step.step.params.push_back(block * s.next_row_blocks[i + 1] * (fusion[1] / rows));
     }
   }
   fused_step.request =
-      request_of(std::move(parts), block_at, mlir::FusedLoc::get(fusion.getContext(), locations));
+      request_of(std::move(plan), std::move(kernels), mlir::FusedLoc::get(fusion.getContext(), locations));
   fused_step.step.name = fused_step.request->name;
   fused_step.step.extent = rows;
   fused_step.step.grain = grain_for(rows, cost, block);

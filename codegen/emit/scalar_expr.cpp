@@ -56,8 +56,8 @@ llvm::SmallVector<mlir::Value> values_of(llvm::ArrayRef<Output> outputs) {
 ScalarExpr::ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, llvm::ArrayRef<mlir::Value> roots)
     : roots_(roots), outputs_(outputs.begin(), outputs.end()) {
   for (mlir::Value v : outputs) visit(v);
-  key_ += " ->";
-  for (mlir::Value v : outputs) key_ += fmt::format(" %{}", number_[v]);
+  text_ += " ->";
+  for (mlir::Value v : outputs) text_ += fmt::format(" %{}", number_[v]);
 }
 
 void ScalarExpr::note_type(mlir::Value v) {
@@ -76,7 +76,7 @@ void ScalarExpr::visit(mlir::Value v) {
     note_type(v);
     leaf_index_[v] = leaves_.size();
     number_[v] = number_.size();
-    key_ += fmt::format(" %{}=leaf{}:{}:{};", number_[v], leaves_.size(), text, name_of(leaf.dtype));
+    text_ += fmt::format(" %{}=leaf{}:{}:{};", number_[v], leaves_.size(), text, name_of(leaf.dtype));
     leaves_.push_back(std::move(leaf));
   };
   const auto add_root = [&](std::int64_t number) {
@@ -100,9 +100,9 @@ void ScalarExpr::visit(mlir::Value v) {
                            .Case([](ir::SelectOp) { return std::string("select"); })
                            .Case([](ir::CastOp) { return std::string("cast"); })
                            .Case([](ir::ConstantOp o) { return "0x" + splat_text(o); });
-    key_ += fmt::format(" %{}={}:{}(", number_[v], what, name_of(dtype_of_value(v)));
-    for (mlir::Value operand : op->getOperands()) key_ += fmt::format("%{} ", number_[operand]);
-    key_ += ");";
+    text_ += fmt::format(" %{}={}:{}(", number_[v], what, name_of(dtype_of_value(v)));
+    for (mlir::Value operand : op->getOperands()) text_ += fmt::format("%{} ", number_[operand]);
+    text_ += ");";
     order_.push_back(op);
     return;
   }

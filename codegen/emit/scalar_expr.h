@@ -35,7 +35,7 @@ class ScalarExpr {
   /// The distinct random counters of the leaves; all words of one counter are computed together.
   const std::vector<std::int64_t>& counter_offsets() const { return counter_offsets_; }
   /// The expression as text, without shapes: equal text, equal code.
-  const std::string& key() const { return key_; }
+  const std::string& text() const { return text_; }
   /// Bytes of the widest element type of the computation, which decides the number of lanes.
   std::size_t widest() const { return widest_; }
 
@@ -65,7 +65,7 @@ class ScalarExpr {
   std::vector<std::int64_t> counter_offsets_;
   std::vector<mlir::Operation*> order_;  // pointwise operations and constants, operands first
   llvm::DenseMap<mlir::Value, std::size_t> leaf_index_, number_;
-  std::string key_;
+  std::string text_;
   std::size_t widest_ = 1;
 };
 

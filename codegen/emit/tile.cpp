@@ -16,9 +16,6 @@ void TileRows::emit(KernelBuilder& e, mlir::Value tile, mlir::Value larger,
   if (even) return large();
   e.when(e.less(tile, larger), large, [&] { body(e.add(e.mul(tile, e.index(most - 1)), larger), most - 1); });
 }
-std::string TileRows::key() const {
-  return even ? fmt::to_string(most) : fmt::format("{}-{}", most, most - 1);
-}
 
 TileSplit::TileSplit(std::int64_t m, int most) : tiles(llvm::divideCeilSigned(m, most)) {
   const std::int64_t rows_of_larger = m == 0 ? 1 : llvm::divideCeilSigned(m, tiles);

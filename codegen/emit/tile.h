@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/emit/kernel_builder.h"
+#include "codegen/emit/plan_fields.h"
 
 namespace kiln::codegen {
 
@@ -7,12 +8,14 @@ namespace kiln::codegen {
 struct TileRows {
   int most;
   bool even;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"most", &TileRows::most}, PlanField{"even", &TileRows::even});
+  }
 
   /// Calls `body` with the first row of tile number `tile` and the tile's height: once, or, for two heights,
   /// once for each. `larger` is the number of tiles of height `most`.
   void emit(KernelBuilder& e, mlir::Value tile, mlir::Value larger,
             llvm::function_ref<void(mlir::Value first, int rows)> body) const;
-  std::string key() const;
 };
 /// An axis of `m` rows in as few tiles of at most `most` rows as possible, of nearly equal heights: a small
 /// last tile would have too few accumulators to hide the latency of FMAs.
@@ -20,6 +23,10 @@ struct TileSplit {
   TileSplit(std::int64_t m, int most);
   std::int64_t tiles, larger;
   TileRows rows;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"tiles", &TileSplit::tiles}, PlanField{"larger", &TileSplit::larger},
+                      PlanField{"rows", &TileSplit::rows});
+  }
 };
 
 /// The innermost contraction: `rows` by `vectors` accumulators, each a register of `lanes` columns.
@@ -32,6 +39,10 @@ struct Tile {
   int rows;
   int vectors;
   int lanes;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"dtype", &Tile::dtype}, PlanField{"rows", &Tile::rows},
+                      PlanField{"vectors", &Tile::vectors}, PlanField{"lanes", &Tile::lanes});
+  }
 
   int width() const { return vectors * lanes; }
   /// The type of accumulators.

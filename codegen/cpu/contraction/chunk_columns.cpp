@@ -5,6 +5,7 @@
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/outer_axes.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "codegen/target/tuning.h"
 
@@ -26,14 +27,16 @@ struct ChunkColumnsPlan {
   Tile tile;
   int chunks;  // side by side
   std::int64_t panel;
-  int lhs_k_class;  // stride_class
+  bool lhs_along_k;  // its elements at consecutive k are neighbours
   std::size_t batch_axes;
-  int lhs_operand, rhs_operand;
-
-  std::string key() const {
-    return fmt::format("chunk columns {} rows={} vectors={}x{} chunks={} panel={} lhs={}{} rhs={} batch={}",
-                       name_of(tile.dtype), tile.rows, tile.vectors, tile.lanes, chunks, panel, lhs_operand,
-                       lhs_k_class == 1 ? "" : " any", rhs_operand, batch_axes);
+  FactorOperands operands;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"tile", &ChunkColumnsPlan::tile},
+                      PlanField{"chunks", &ChunkColumnsPlan::chunks},
+                      PlanField{"panel", &ChunkColumnsPlan::panel},
+                      PlanField{"lhs_along_k", &ChunkColumnsPlan::lhs_along_k},
+                      PlanField{"batch_axes", &ChunkColumnsPlan::batch_axes},
+                      PlanField{"operands", &ChunkColumnsPlan::operands});
   }
 };
 
@@ -50,10 +53,10 @@ class ChunkColumnsEmitter {
         batch_(e, args.params, ChunkColumnsParams::size, plan.batch_axes) {}
 
   void run() {
-    const Value lhs =
-                    e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], tile_.dtype),
-                rhs = e.buffer(args_.buffers, plan_.rhs_operand);
-    lhs_k_stride_ = plan_.lhs_k_class == 1 ? e.index(1) : params_["lhs_k_stride"];
+    const Value lhs = e.element(e.buffer(args_.buffers, plan_.operands.lhs), params_["lhs_offset"],
+                                tile_.dtype),
+                rhs = e.buffer(args_.buffers, plan_.operands.rhs);
+    lhs_k_stride_ = plan_.lhs_along_k ? e.index(1) : params_["lhs_k_stride"];
     lhs_row_stride_ = params_["lhs_row_stride"];
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
       const Values index = plan_.batch_axes > 0 ? batch_.index(e, task) : Values();
@@ -167,29 +170,22 @@ std::optional<Launch> launch_chunk_columns(ir::FusionOp fusion, mlir::Value root
   if (registers == 0 || registers > tuning::least_accumulators / 2) return std::nullopt;
   const std::int64_t chunks =
       std::min(tuning::least_accumulators / registers, llvm::divideCeilSigned(p.k_extent, Tile::chunk));
-  const ChunkColumnsPlan plan{
-      .tile = {dtype, static_cast<int>(rows), static_cast<int>(vectors), lanes},
-      .chunks = static_cast<int>(chunks),
-      .panel = p.panel,
-      .lhs_k_class = stride_class(p.k_stride),
-      .batch_axes = batch.size(),
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(p.rhs)};
-  Launch launch{{name_of_location(fusion.getLoc()), plan.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
+  const ChunkColumnsPlan plan{.tile = {dtype, static_cast<int>(rows), static_cast<int>(vectors), lanes},
+                              .chunks = static_cast<int>(chunks),
+                              .panel = p.panel,
+                              .lhs_along_k = p.k_stride == 1,
+                              .batch_axes = batch.size(),
+                              .operands = FactorOperands::of(p.lhs, p.rhs)};
+  Launch launch = planned_launch<ChunkColumnsEmitter>(fusion, "chunk columns", plan, epilogue);
   ChunkColumnsParams::append(launch.params, {{"k_extent", p.k_extent},
                                              {"columns", p.columns},
                                              {"lhs_offset", p.lhs.offset},
                                              {"lhs_row_stride", epilogue.extra_strides(0).back()},
                                              {"lhs_k_stride", p.k_stride}});
-  OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
-                    llvm::ArrayRef(epilogue.extra_strides(1)).drop_back());
+  OuterAxes::append(launch.params, epilogue);
   epilogue.append_params(launch.params);
   launch.extent = mlir::ShapedType::getNumElements(batch);
   launch.grain = grain_for(launch.extent, registers * Tile::cost_of_register(p.k_extent));
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    ChunkColumnsEmitter(e, plan, own, args).run();
-  };
   return launch;
 }
 

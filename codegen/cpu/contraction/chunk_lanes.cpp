@@ -7,6 +7,7 @@
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/outer_axes.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "codegen/target/choices.h"
 #include "codegen/target/tuning.h"
@@ -31,13 +32,11 @@ constexpr int registers = choices::registers_of_chunks;
 struct ChunkSide {
   int operand;
   bool interleaved;  // elements of all lines at one k are neighbours; otherwise those of a line
-  int lines;         // built in if interleaved, or held
-  std::string key(bool held) const {
-    return fmt::format("{}{}{}", operand,
-                       interleaved ? "x"
-                       : held      ? "*"
-                                   : "",
-                       interleaved || held ? fmt::to_string(lines) : "");
+  int lines;         // built in if interleaved, or held; else 0
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"operand", &ChunkSide::operand},
+                      PlanField{"interleaved", &ChunkSide::interleaved},
+                      PlanField{"lines", &ChunkSide::lines});
   }
 };
 
@@ -69,9 +68,11 @@ struct ChunkLanesPlan {
                                         static_cast<std::uint64_t>(choices::held_bytes / bytes_of_k))),
                                     std::max(step(lhs), step(rhs)), Tile::chunk);
   }
-  std::string key() const {
-    return fmt::format("chunk lanes {}x{} lhs={} rhs={}{} batch={}", name_of(tile.dtype), tile.lanes,
-                       lhs.key(!holds_rhs), rhs.key(holds_rhs), streams ? " streams" : "", batch_axes);
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"tile", &ChunkLanesPlan::tile}, PlanField{"lhs", &ChunkLanesPlan::lhs},
+        PlanField{"rhs", &ChunkLanesPlan::rhs}, PlanField{"holds_rhs", &ChunkLanesPlan::holds_rhs},
+        PlanField{"streams", &ChunkLanesPlan::streams}, PlanField{"batch_axes", &ChunkLanesPlan::batch_axes});
   }
 };
 
@@ -394,42 +395,35 @@ std::optional<Launch> launch_chunk_lanes(ir::FusionOp fusion, mlir::Value root, 
                      row_stride = epilogue.extra_strides(0).back();
   if (!choices::has_lanes_of_chunks(rows, p.columns, p.k_extent, lanes, /*of_parameter=*/false))
     return std::nullopt;
-  const auto side = [](std::int64_t lines, std::int64_t line_stride, std::int64_t k_stride,
+  const bool holds_rhs = p.columns <= rows;
+  const auto side = [](std::int64_t lines, std::int64_t line_stride, std::int64_t k_stride, bool held,
                        int operand) -> std::optional<ChunkSide> {
     const bool interleaved = k_stride != 1;
     if (interleaved && (line_stride != 1 || k_stride != lines)) return std::nullopt;
-    return ChunkSide{operand, interleaved, static_cast<int>(lines)};
+    return ChunkSide{operand, interleaved, interleaved || held ? static_cast<int>(lines) : 0};
   };
-  const auto lhs = side(rows, row_stride, p.k_stride,
+  const auto lhs = side(rows, row_stride, p.k_stride, !holds_rhs,
                         static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber())),
-             rhs =
-                 side(p.columns, p.unpacked->column_stride, p.unpacked->row_stride, static_cast<int>(p.rhs));
+             rhs = side(p.columns, p.unpacked->column_stride, p.unpacked->row_stride, holds_rhs,
+                        static_cast<int>(p.rhs));
   if (!lhs || !rhs) return std::nullopt;
   const std::int64_t bytes = (rows + p.columns) * p.k_extent * static_cast<std::int64_t>(size_of(dtype));
-  const ChunkLanesPlan plan{{dtype, 1, 1, lanes},
-                            *lhs,
-                            *rhs,
-                            p.columns <= rows,
-                            bytes > choices::private_cache_bytes(*target.machine),
-                            batch.size()};
+  const ChunkLanesPlan plan{
+      {dtype, 1, 1, lanes}, *lhs, *rhs, holds_rhs, bytes > choices::private_cache_bytes(*target.machine),
+      batch.size()};
 
-  Launch launch{{name_of_location(fusion.getLoc()), plan.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
+  Launch launch = planned_launch<ChunkLanesEmitter>(fusion, "chunk lanes", plan, epilogue);
   ChunkLanesParams::append(launch.params, {{"k_extent", p.k_extent},
                                            {"lhs_offset", p.lhs.offset},
                                            {"rows", rows},
                                            {"columns", p.columns},
                                            {"lhs_line_stride", row_stride},
                                            {"rhs_line_stride", p.unpacked->column_stride}});
-  OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
-                    llvm::ArrayRef(epilogue.extra_strides(1)).drop_back());
+  OuterAxes::append(launch.params, epilogue);
   epilogue.append_params(launch.params);
   launch.extent = products;
   launch.grain = grain_for(launch.extent, (rows + p.columns) * p.k_extent);
   launch.request.in_order = true;  // LLVM would move all loads of a square, and spill it
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    ChunkLanesEmitter(e, plan, own, args).run();
-  };
   return launch;
 }
 

@@ -1,4 +1,4 @@
-// How contractions are divided into tiles and tasks, for registers and caches.
+// The tiles of a contraction, for registers and caches, and how they read A and B.
 #include "codegen/cpu/contraction/contraction_plan.h"
 
 #include "codegen/target/choices.h"
@@ -12,6 +12,25 @@ namespace kiln::codegen {
 namespace {
 
 using llvm::divideCeilSigned;
+
+/// What a plan is asked for.
+struct PlanRequest {
+  const Contraction& p;
+  const DType dtype;
+  const Epilogue& epilogue;
+  const int operands;
+  const CpuTarget& target;
+  const bool generic;
+
+  const Machine& machine() const { return *target.machine; }
+  int lanes() const { return Tile::lanes_of(target, dtype, p.panel); }
+  int vectors_per_panel() const { return static_cast<int>(p.panel / lanes()); }
+  std::int64_t element_bytes() const { return static_cast<std::int64_t>(size_of(dtype)); }
+  std::int64_t lhs_bytes() const { return p.lhs_elements * element_bytes(); }
+  std::int64_t rhs_bytes() const { return p.groups * p.panels * p.k_extent * p.panel * element_bytes(); }
+  bool pools() const { return !p.window_points.empty(); }
+  bool one_chunk() const { return p.k_extent <= Tile::chunk; }
+};
 
 /// The largest tile, limited by registers for accumulators and by cache conflicts. There are `row_groups`
 /// groups of `m` rows each; `whole`: a tile has only whole row groups; `may_lack_panels`: the last tile need
@@ -48,14 +67,29 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
 
 /// The tile of a kernel for any number of rows: the panels that registers allow.
 LargestTile generic_tile(std::int64_t panels, int vectors, const CpuTarget& target) {
-  constexpr int rows = ContractionPlan::generic_rows;
+  constexpr int rows = RowTilePlan::generic_rows;
   return {rows, 1, panels % 2 == 0 && Tile::most_rows(target, 2 * vectors) >= rows ? 2 : 1};
+}
+
+/// The tile, whose rows of A are copied or not. Rows of two axes may share a tile if their B is the same.
+LargestTile largest_tile(const PlanRequest& r, const ContractionSizes& sizes, bool copies_lhs) {
+  const Contraction& p = r.p;
+  if (r.generic) return generic_tile(p.panels, r.vectors_per_panel(), r.target);
+  const std::size_t axes = sizes.extents.size();
+  const std::int64_t rows =
+                         r.pools() ? static_cast<std::int64_t>(p.window_points.size()) : sizes.extents.back(),
+                     row_groups = r.pools()                                      ? sizes.extents.back()
+                                  : axes > 1 && sizes.rhs_strides[axes - 2] == 0 ? sizes.extents[axes - 2]
+                                                                                 : 1;
+  const std::int64_t row_stride = copies_lhs ? LhsPlan::copied_row_stride : sizes.lhs_strides.back();
+  return largest_tile(rows, row_groups, row_stride * r.element_bytes(), p.panels, r.vectors_per_panel(),
+                      r.pools(), !p.unpacked && p.groups == 1, r.target);
 }
 
 /// Whether tiles divide the last two axes as one: A's strides allow it, and tiles of the last axis alone
 /// would have too few accumulators to hide the latency of FMAs. (Otherwise it is not worth the epilogue's
 /// index arithmetic for each row.)
-bool collapses_outer(const ContractionSizes& sizes, const LargestTile& largest, int vectors) {
+bool joins_axes(const ContractionSizes& sizes, const LargestTile& largest, int vectors) {
   const std::size_t axes = sizes.extents.size();
   if (axes < 2 || largest.rows_per_group > 1 || sizes.rhs_strides[axes - 2] != 0 ||
       sizes.lhs_strides[axes - 2] != sizes.extents.back() * sizes.lhs_strides.back())
@@ -64,9 +98,21 @@ bool collapses_outer(const ContractionSizes& sizes, const LargestTile& largest, 
   return (rows.most - !rows.even) * largest.panels * vectors < tuning::least_accumulators;
 }
 
-/// Whether a column tile finds the lines of A that the tile before it read evicted from L2, half of which
-/// holds the packed B: where consecutive k lie on lines of their own, too many of which map to the same sets.
-/// Such an A is packed, if enough columns use it again.
+/// Whether the rows of a tile, which would conflict in L1, are copied chunk by chunk: if one row block then
+/// has all rows, so that B is read once.
+bool copies_lhs(const PlanRequest& r, const ContractionSizes& sizes, std::int64_t all_rows) {
+  const Contraction& p = r.p;
+  return !r.generic && !r.one_chunk() && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 &&
+         p.groups == 1 && r.lhs_bytes() > choices::block_lhs_bytes(r.machine()) &&
+         all_rows * LhsPlan::copied_row_stride * r.element_bytes() <= choices::copy_bytes(r.machine()) &&
+         Tile::rows_without_conflicts(sizes.lhs_strides.back() * r.element_bytes(),
+                                      tuning::usual_conflicting_rows) <
+             std::min(Tile::most_rows(r.target, r.vectors_per_panel()), tuning::most_tile_rows);
+}
+
+/// Whether each column tile misses the lines of A in L2 that the tile before it read: consecutive k lie on
+/// lines of their own, too many of which map to the same sets, and packed B holds half of L2. Such an A is
+/// packed, if enough columns use it again.
 bool reads_evicted_lines(const Contraction& p, DType dtype, const CpuTarget& target) {
   const std::int64_t k_stride = p.k_offsets.size() < 2 ? p.k_stride : p.k_offsets[1] - p.k_offsets[0];
   if (!p.unpacked || target.lanes(4) == 1 || k_stride <= 1 || p.columns < tuning::least_packed_lhs_columns)
@@ -77,247 +123,126 @@ bool reads_evicted_lines(const Contraction& p, DType dtype, const CpuTarget& tar
   return std::min(p.k_extent, Tile::chunk) > way_bytes / step * target.machine->l2.ways / 2;
 }
 
-/// Tasks of a kernel that packs B itself.
-void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuTarget& target,
-                   ContractionSizes& sizes) {
-  const std::int64_t column_block_bytes = plan.packs_batch
-                                              ? choices::small_packed_block_bytes(*target.machine)
-                                              : choices::packed_block_bytes(*target.machine),
-                     products = sizes.row_tiles / std::max<std::int64_t>(sizes.product_row_tiles, 1);
-  const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
-  const std::int64_t tile_bytes = std::min(p.k_extent, Tile::chunk) * plan.tile.width() * element_bytes;
-  const std::int64_t tiles = std::max<std::int64_t>(sizes.column_tiles, 1);
-  sizes.column_blocks = divideCeilSigned(tiles, std::max<std::int64_t>(column_block_bytes / tile_bytes, 1));
-  sizes.block_column_tiles = divideCeilSigned(tiles, sizes.column_blocks);
-  sizes.column_blocks = divideCeilSigned(tiles, sizes.block_column_tiles);
-  const auto row_tiles_of = [&](std::int64_t rows) {
-    return std::max<std::int64_t>(divideCeilSigned(rows, plan.size.rows()), 1);
-  };
-  sizes.block_row_tiles = std::clamp<std::int64_t>(
-      sizes.product_row_tiles, 1,
-      row_tiles_of(plan.packs_lhs ? tuning::most_packed_rows : tuning::most_rows_per_packing));
-  while (sizes.block_row_tiles > row_tiles_of(2 * tuning::least_rows_per_packing) &&
-         products * sizes.row_blocks_of_product() * sizes.column_blocks < tuning::least_packing_tasks)
-    sizes.block_row_tiles = divideCeilSigned(sizes.block_row_tiles, 2);
-  sizes.scratch_bytes = sizes.block_column_tiles * tile_bytes;
-  if (plan.packs_lhs) sizes.scratch_bytes += sizes.block_row_tiles * plan.strip_elements() * element_bytes;
-}
-
-/// Tasks of a kernel whose B is packed.
-void split_packed(const Contraction& p, const ContractionPlan& plan, const Machine& machine,
-                  ContractionSizes& sizes) {
-  const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
-  const std::int64_t row_tiles = std::max<std::int64_t>(sizes.row_tiles, 1),
-                     tiles = std::max<std::int64_t>(sizes.column_tiles, 1);
-  const std::int64_t lhs_tile_bytes = p.lhs_elements * element_bytes / row_tiles,
-                     lhs_chunk_bytes =
-                         std::min(lhs_tile_bytes,
-                                  plan.size.rows() * std::min(p.k_extent, Tile::chunk) * element_bytes);
-  const std::int64_t tile_total_bytes = plan.tile_elements() * std::max<std::int64_t>(4, element_bytes);
-  const auto divide_columns = [&](std::int64_t blocks) {
-    sizes.block_column_tiles = divideCeilSigned(tiles, blocks);
-    sizes.column_blocks = divideCeilSigned(tiles, sizes.block_column_tiles);
-  };
-  sizes.block_row_tiles = row_tiles;
-  sizes.column_blocks = tiles;
-  if (plan.copies_lhs) {
-    // Several column tiles share the copies; an even number of column blocks balances two threads.
-    const std::int64_t blocks = divideCeilSigned(tiles, tuning::tiles_per_copy);
-    divide_columns(blocks > 1 ? blocks + blocks % 2 : blocks);
-  } else {
-    // A B that stays in L2 is read again for each row block. Then A and the results, which are written in
-    // parts of a line, should stay in L1.
-    const std::int64_t columns_bytes = p.groups * p.panels * p.panel * element_bytes;
-    const bool small = p.k_extent * columns_bytes <= choices::small_rhs_bytes(machine);
-    const std::int64_t result_bytes = small ? plan.size.rows() / plan.pooled_rows() * columns_bytes : 0,
-                       block_bytes =
-                           small ? choices::small_block_bytes(machine) : choices::block_lhs_bytes(machine);
-    const auto row_tiles_of = [&](std::int64_t lhs_bytes) {
-      return std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(1, lhs_bytes + result_bytes), 1,
-                                      row_tiles);
-    };
-    sizes.block_row_tiles = row_tiles_of(lhs_tile_bytes);
-    // Of long rows a chunk of k stays there, so that more rows share a panel of B. Several column tiles share
-    // the chunk. The taps of a convolution read the same elements in each chunk.
-    const bool by_chunks = !plan.one_chunk && row_tiles_of(lhs_chunk_bytes) > sizes.block_row_tiles;
-    if (by_chunks) sizes.block_row_tiles = row_tiles_of(lhs_chunk_bytes);
-    const bool streams_rhs =
-        plan.size.panels == 1 && p.k_extent * columns_bytes > choices::l2_rhs_bytes(machine);
-    if (!streams_rhs) {  // otherwise each row block would stream B again
-      // At least two row blocks, so that a thread finds the rows that it wrote in the preceding kernel in its
-      // own caches; and enough tasks for a few threads.
-      sizes.block_row_tiles = std::min(sizes.block_row_tiles, divideCeilSigned(row_tiles, 2));
-      while (sizes.block_row_tiles > 1 &&
-             divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_tiles <
-                 tuning::least_tasks)
-        sizes.block_row_tiles = divideCeilSigned(sizes.block_row_tiles, 2);
-    }
-    if (by_chunks) {
-      const std::int64_t totals = choices::totals_bytes(machine) / tile_total_bytes,
-                         row_blocks = divideCeilSigned(row_tiles, sizes.block_row_tiles);
-      sizes.block_column_tiles = std::clamp<std::int64_t>(totals / sizes.block_row_tiles, 1, tiles);
-      while (sizes.block_column_tiles > 1 &&
-             row_blocks * divideCeilSigned(tiles, sizes.block_column_tiles) < tuning::least_tasks)
-        sizes.block_column_tiles = divideCeilSigned(sizes.block_column_tiles, 2);
-      divide_columns(divideCeilSigned(tiles, sizes.block_column_tiles));
-    }
-  }
-  if (plan.one_chunk) return;
-  const std::int64_t total_bytes = sizes.block_column_tiles * tile_total_bytes;
-  sizes.block_row_tiles = std::min(sizes.block_row_tiles,
-                                   std::max<std::int64_t>(choices::totals_bytes(machine) / total_bytes, 1));
-  sizes.scratch_bytes = sizes.block_row_tiles * plan.copy_elements() * element_bytes;
-}
-
-}  // namespace
-
-std::string ContractionPlan::key() const {
-  return fmt::format(
-      "{} rows={}{}x{} vectors={}x{} lanes={}{} lhs={} rhs={}{} steps={}{} k={}{}{} outer={}{}{}{}{}{}{}",
-      name_of(tile.dtype), generic ? "any/" : "", size.row_groups.key(), size.rows_per_group, size.panels,
-      vectors_per_panel, tile.lanes,
-      any_columns       ? "/any"
-      : lacks_panels    ? fmt::format("-{}", last_columns)
-      : !is_ragged()    ? ""
-      : one_column_tile ? fmt::format("={}", last_columns)
-                        : fmt::format("+{}", last_columns),
-      lhs_operand, rhs_operand,
-      packer ? fmt::format(" packs-{}{}", packer->key(), packs_lhs ? "-both" : "") : "",
-      even_rows ? "even" : fmt::format("{},{}", row_group_stride, row_stride),
-      window_points.empty() ? "" : fmt::format(" points={}", fmt::join(window_points, ",")),
-      table          ? "table"
-      : k_class == 1 ? "1"
-                     : "any",
-      one_chunk    ? ""
-      : copies_lhs ? "+copied"
-                   : "+",
-      one_chunk && rolls_epilogue ? " rolled" : "", outer_count, collapses_outer ? " runs-on" : "",
-      column_block_outer ? " by-block" : "", packs_batch ? " batch" : "", prefetch_rhs ? " shares" : "",
-      prefetch_lhs ? " streams" : "", prefetch_epilogue ? " end" : "");
-}
-
-std::int64_t ContractionSizes::row_blocks_of_product() const {
-  return divideCeilSigned(product_row_tiles, block_row_tiles);
-}
-
-std::int64_t ContractionSizes::tasks() const {
-  if (product_row_tiles == 0) return 0;
-  return row_tiles / product_row_tiles * row_blocks_of_product() * column_blocks;
-}
-
-std::int64_t lhs_prefetch_distance(const ContractionPlan& plan, const ContractionSizes& sizes) {
-  const std::int64_t row_tile = std::max<std::int64_t>(plan.size.rows() * sizes.lhs_strides.back(), 1);
-  return (1 + tuning::lhs_prefetch_elements / row_tile) * row_tile;
-}
-
-std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtype, const Epilogue& epilogue,
-                                                int operands, const CpuTarget& target, RowCounts counts,
-                                                ContractionSizes& sizes) {
-  const bool generic = counts == RowCounts::any;
-  const Machine& machine = *target.machine;
-  const auto element_bytes = static_cast<std::int64_t>(size_of(dtype));
-  const std::int64_t rhs_bytes = p.groups * p.panels * p.k_extent * p.panel * element_bytes;
-  const int lanes = Tile::lanes_of(target, dtype, p.panel);
-  const bool pools = !p.window_points.empty();
-  const auto vectors_per_panel = static_cast<int>(p.panel / lanes);
-  // Rows of two axes may share a tile if their B is the same.
-  const std::size_t axes = sizes.extents.size();
-  const std::int64_t rows = pools ? static_cast<std::int64_t>(p.window_points.size()) : sizes.extents.back(),
-                     row_groups = pools                                          ? sizes.extents.back()
-                                  : axes > 1 && sizes.rhs_strides[axes - 2] == 0 ? sizes.extents[axes - 2]
-                                                                                 : 1;
-  // Copy the rows of a tile that would conflict in L1, chunk by chunk, if one row block then has all rows, so
-  // that B is read once.
-  const bool one_chunk = p.k_extent <= Tile::chunk;
-  const std::int64_t row_stride = sizes.lhs_strides.back(),
-                     all_rows = mlir::ShapedType::getNumElements(sizes.extents) * (pools ? rows : 1);
-  const bool copies_lhs =
-      !generic && !one_chunk && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 && p.groups == 1 &&
-      p.lhs_elements * element_bytes > choices::block_lhs_bytes(machine) &&
-      all_rows * ContractionPlan::copied_row_stride * element_bytes <= choices::copy_bytes(machine) &&
-      Tile::rows_without_conflicts(row_stride * element_bytes, tuning::usual_conflicting_rows) <
-          std::min(Tile::most_rows(target, vectors_per_panel), tuning::most_tile_rows);
-  const bool packs_batch =
-      p.unpacked && llvm::any_of(sizes.rhs_strides, [](std::int64_t s) { return s != 0; });
-  const bool packs_lhs = !pools && row_stride == 1 && reads_evicted_lines(p, dtype, target);
-  if (generic && (pools || packs_lhs || !p.k_offsets.empty())) return std::nullopt;
-  const LargestTile largest =
-      generic ? generic_tile(p.panels, vectors_per_panel, target)
-              : largest_tile(rows, row_groups,
-                             (copies_lhs ? ContractionPlan::copied_row_stride : row_stride) * element_bytes,
-                             p.panels, vectors_per_panel, pools, !p.unpacked && p.groups == 1, target);
-  const bool collapses = !generic && !pools && collapses_outer(sizes, largest, vectors_per_panel);
-  if (collapses) {
+/// The tiles of the rows; the axes of `sizes` become those that tiles see, and their numbers of tiles are
+/// set.
+RowTilePlan plan_rows(const PlanRequest& r, const LargestTile& largest, bool packs_lhs,
+                      ContractionSizes& sizes) {
+  const std::int64_t row_stride = sizes.lhs_strides.back();
+  const bool joins = !r.generic && !r.pools() && joins_axes(sizes, largest, r.vectors_per_panel());
+  if (const std::size_t axes = sizes.extents.size(); joins) {
     sizes.epilogue_rows = sizes.extents.back();
     sizes.extents[axes - 2] *= sizes.epilogue_rows;
     sizes.lhs_strides[axes - 2] = row_stride;
   }
-  if (collapses || (largest.rows_per_group > 1 && !pools))
+  if (joins || (largest.rows_per_group > 1 && !r.pools()))
     for (Dims* list : {&sizes.extents, &sizes.lhs_strides, &sizes.rhs_strides}) list->pop_back();
-  TileSplit split(sizes.extents.back(), largest.row_groups);
-  if (generic) split.rows = {largest.row_groups, true};
+  const TileSplit split(sizes.extents.back(), largest.row_groups);
   sizes.rows = sizes.extents.back();
-  const TileSize size{split.rows, largest.rows_per_group, largest.panels};
   sizes.tiles_of_axis = split.tiles;
   sizes.larger_tiles = split.larger;
   sizes.row_tiles =
       mlir::ShapedType::getNumElements(llvm::ArrayRef(sizes.extents).drop_back()) * sizes.tiles_of_axis;
-  const std::int64_t column_tiles = divideCeilSigned(p.panels, size.panels);  // of a group
-  sizes.column_tiles = p.groups * column_tiles;
+  const bool even = largest.rows_per_group == 1 && !r.pools() && !packs_lhs && r.p.k_offsets.empty();
+  return {.groups = r.generic ? TileRows{largest.row_groups, true} : split.rows,
+          .rows_per_group = largest.rows_per_group,
+          .generic = r.generic,
+          .even = even,
+          .row_stride = even ? 0 : row_stride,
+          .group_stride = even ? 0 : sizes.lhs_strides.back(),
+          .window_points = r.p.window_points,
+          .joins_axes = joins};
+}
 
-  const Tile tile{dtype, size.rows(), vectors_per_panel * size.panels, lanes};
+ColumnTilePlan plan_columns(const PlanRequest& r, int panels, ContractionSizes& sizes) {
+  const Contraction& p = r.p;
+  const std::int64_t tiles = divideCeilSigned(p.panels, panels),  // of a group
+      width = panels * p.panel;
+  sizes.column_tiles = p.groups * tiles;
   // Masks of narrower elements would be branches.
-  const bool any_columns = generic && lanes > 1 && element_bytes >= 4;
-  const bool even_rows = size.rows_per_group == 1 && !pools && !packs_lhs && p.k_offsets.empty(),
-             row_follows_row = even_rows && p.k_stride == 1 && row_stride == p.k_extent;
-  ContractionPlan plan{
-      .tile = tile,
-      .size = size,
-      .last_columns =
-          any_columns ? tile.width() : static_cast<int>(p.columns - (column_tiles - 1) * tile.width()),
-      .one_column_tile = !any_columns && p.panels == size.panels,
-      .any_columns = any_columns,
-      .lacks_panels = p.panels % size.panels != 0,
-      .vectors_per_panel = vectors_per_panel,
-      .panel = p.panel,
-      .even_rows = even_rows,
-      .row_stride = even_rows ? 0 : row_stride,
-      .row_group_stride = even_rows ? 0 : sizes.lhs_strides.back(),
-      .window_points = p.window_points,
-      .generic = generic,
-      .k_class = stride_class(p.k_stride),
-      .table = !p.k_offsets.empty(),
-      .one_chunk = one_chunk,
-      .copies_lhs = copies_lhs,
-      .rolls_epilogue = generic || !one_chunk || epilogue.has_functions(),
-      .column_block_outer = p.unpacked ? !packs_lhs
-                                       : !generic && rhs_bytes > choices::private_cache_bytes(machine) &&
-                                             rhs_bytes > p.lhs_elements * element_bytes,
-      .prefetch_rhs = !generic && size.panels == 1 && !p.unpacked &&
-                      rhs_bytes > (sizes.row_tiles <= tuning::few_row_tiles ? tuning::first_miss_bytes
-                                                                            : choices::l2_rhs_bytes(machine)),
-      .prefetch_lhs = !generic && row_follows_row && sizes.column_tiles <= tuning::few_column_tiles &&
-                      choices::prefetches_stream(machine, p.lhs_elements * element_bytes),
-      .prefetch_epilogue = !generic && epilogue.reads_rows() && p.k_extent <= tuning::short_k &&
-                           size.rows_per_group == 1 && !collapses &&
-                           all_rows * p.columns * element_bytes > choices::private_cache_bytes(machine),
-      .collapses_outer = collapses,
-      .outer_count = sizes.extents.size() - 1,
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(p.rhs),
-      .table_operand = operands,
-      .scratch_operand = operands + !p.k_offsets.empty(),
-      .packer = {},
-      .packs_lhs = packs_lhs,
-      .packs_batch = packs_batch};
+  const bool any = r.generic && r.lanes() > 1 && r.element_bytes() >= 4;
+  const std::int64_t last = any ? width : p.columns - (tiles - 1) * width;
+  return {.panels = panels,
+          .vectors_per_panel = r.vectors_per_panel(),
+          .panel = p.panel,
+          .last = static_cast<int>(last),
+          .one_tile = last < width && p.panels == panels,
+          .any = any,
+          .lacks_panels = p.panels % panels != 0};
+}
+
+LhsPlan plan_lhs(const PlanRequest& r, const RowTilePlan& rows, bool packs, bool copies,
+                 const ContractionSizes& sizes) {
+  const Contraction& p = r.p;
+  const bool has_table = !p.k_offsets.empty(),
+             row_follows_row = rows.even && p.k_stride == 1 && sizes.lhs_strides.back() == p.k_extent;
+  LhsPlan lhs{.operand = FactorOperands::of(p.lhs, p.rhs).lhs,
+              .table = {},
+              .along_k = !has_table && p.k_stride == 1,
+              .packs = packs,
+              .copies = copies,
+              .prefetches = !r.generic && row_follows_row && sizes.column_tiles <= tuning::few_column_tiles &&
+                            choices::prefetches_stream(r.machine(), r.lhs_bytes())};
+  if (has_table) lhs.table = r.operands;
+  return lhs;
+}
+
+RhsPlan plan_rhs(const PlanRequest& r, const ColumnTilePlan& columns, bool packs_batch,
+                 const ContractionSizes& sizes) {
+  const Contraction& p = r.p;
+  const std::int64_t far_bytes = sizes.row_tiles <= tuning::few_row_tiles
+                                     ? tuning::first_miss_bytes
+                                     : choices::l2_rhs_bytes(r.machine());
+  RhsPlan rhs{.operand = static_cast<int>(p.rhs),
+              .packer = {},
+              .packs_batch = packs_batch,
+              .prefetches = !r.generic && columns.panels == 1 && !p.unpacked && r.rhs_bytes() > far_bytes};
   if (p.unpacked)
-    plan.packer =
-        Packer{dtype, lanes, Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
+    rhs.packer =
+        Packer{r.dtype, r.lanes(), Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
+  return rhs;
+}
+
+TaskPlan plan_tasks(const PlanRequest& r, bool packs_lhs, const ContractionSizes& sizes) {
+  const bool has_large_rhs =
+      r.rhs_bytes() > choices::private_cache_bytes(r.machine()) && r.rhs_bytes() > r.lhs_bytes();
+  return {.by_column_blocks = r.p.unpacked ? !packs_lhs : !r.generic && has_large_rhs,
+          .one_chunk = r.one_chunk(),
+          .outer_count = sizes.extents.size() - 1,
+          .scratch_operand = r.operands + !r.p.k_offsets.empty()};
+}
+
+TileEndPlan plan_end(const PlanRequest& r, const RowTilePlan& rows, std::int64_t all_rows) {
+  const std::int64_t result_bytes = all_rows * r.p.columns * r.element_bytes();
+  return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions(),
+          .prefetches = !r.generic && r.epilogue.reads_rows() && r.p.k_extent <= tuning::short_k &&
+                        rows.rows_per_group == 1 && !rows.joins_axes &&
+                        result_bytes > choices::private_cache_bytes(r.machine())};
+}
+
+}  // namespace
+
+std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtype, const Epilogue& epilogue,
+                                                int operands, const CpuTarget& target, RowCounts counts,
+                                                ContractionSizes& sizes) {
+  const PlanRequest r{p, dtype, epilogue, operands, target, counts == RowCounts::any};
+  const std::int64_t all_rows = mlir::ShapedType::getNumElements(sizes.extents) *
+                                static_cast<std::int64_t>(std::max<std::size_t>(p.window_points.size(), 1));
+  const bool copies = copies_lhs(r, sizes, all_rows);
+  const bool packs = !r.pools() && sizes.lhs_strides.back() == 1 && reads_evicted_lines(p, dtype, target);
+  const bool packs_batch =
+      p.unpacked && llvm::any_of(sizes.rhs_strides, [](std::int64_t s) { return s != 0; });
+  if (r.generic && (r.pools() || packs || !p.k_offsets.empty())) return std::nullopt;
+  const LargestTile largest = largest_tile(r, sizes, copies);
+  ContractionPlan plan;
+  plan.rows = plan_rows(r, largest, packs, sizes);
+  plan.columns = plan_columns(r, largest.panels, sizes);
+  plan.tile = {dtype, plan.rows.rows(), plan.columns.vectors(), r.lanes()};
+  plan.lhs = plan_lhs(r, plan.rows, packs, copies, sizes);
+  plan.rhs = plan_rhs(r, plan.columns, packs_batch, sizes);
+  plan.tasks = plan_tasks(r, packs, sizes);
+  plan.end = plan_end(r, plan.rows, all_rows);
   sizes.product_row_tiles = packs_batch ? sizes.tiles_of_axis : sizes.row_tiles;
-  plan.packer ? split_packing(p, plan, target, sizes) : split_packed(p, plan, machine, sizes);
-  if (!one_chunk)
-    sizes.scratch_bytes += sizes.block_row_tiles * sizes.block_column_tiles * plan.tile_elements() *
-                           std::max<std::int64_t>(4, element_bytes);
+  split_tasks(p, plan, target, sizes);
   return plan;
 }
 

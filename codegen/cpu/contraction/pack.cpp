@@ -73,11 +73,11 @@ void Packer::pack_square(KernelBuilder& e, const Part& part, const Column& colum
   }
 }
 
-std::string_view Packer::key() const {
+std::string_view word_of(Packer::Neighbours neighbours) {
   switch (neighbours) {
-    case Neighbours::columns:
+    case Packer::Neighbours::columns:
       return "columns";
-    case Neighbours::elements:
+    case Packer::Neighbours::elements:
       return "elements";
     default:
       return "apart";
@@ -127,7 +127,7 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
   Launch launch{{"pack", "", pack.getLoc(), {}}, {}};
   const int lanes = Tile::lanes_of(target, dtype, panel);
   const Packer packer{dtype, lanes, Packer::neighbours_of(k_stride, n_stride)};
-  launch.request.key = fmt::format("pack {} lanes={} {}", name_of(dtype), lanes, packer.key());
+  launch.request.key = plan_key("pack", packer);
   // A task is some consecutive panels.
   const bool reads = packer.neighbours == Packer::Neighbours::columns;
   const std::int64_t together = reads ? std::min<std::int64_t>(panels, tuning::panels_together) : 1,

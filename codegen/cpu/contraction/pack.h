@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/emit/kernel_builder.h"
+#include "codegen/emit/plan_fields.h"
 
 #include <string_view>
 
@@ -14,6 +15,10 @@ struct Packer {
   DType dtype;
   int lanes;
   Neighbours neighbours;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"dtype", &Packer::dtype}, PlanField{"lanes", &Packer::lanes},
+                      PlanField{"neighbours", &Packer::neighbours});
+  }
 
   /// Consecutive panels, and a range of k.
   struct Part {
@@ -28,8 +33,6 @@ struct Packer {
     mlir::Value places = {};            ///< for each k the row of the panel, as i64; without: k - `from`
   };
   void emit(KernelBuilder& e, const Part& part) const;
-  /// What the code depends on besides the dtype and the lanes.
-  std::string_view key() const;
 
  private:
   static mlir::Value row_of(KernelBuilder& e, const Part& part, mlir::Value k);
@@ -43,5 +46,7 @@ struct Packer {
   /// The lanes' columns at `lanes` values of k.
   void pack_square(KernelBuilder& e, const Part& part, const Column& column, bool whole, mlir::Value k) const;
 };
+
+std::string_view word_of(Packer::Neighbours neighbours);
 
 }  // namespace kiln::codegen

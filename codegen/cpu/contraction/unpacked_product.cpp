@@ -12,6 +12,7 @@
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/outer_axes.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "codegen/target/choices.h"
 #include "codegen/target/tuning.h"
@@ -34,33 +35,35 @@ using UnpackedParams = KernelParams<unpacked_names>;
 
 /// Of the columns: as wide as the others, narrower, or narrower and the only one.
 enum class LastTile { whole, part, only };
+std::string_view word_of(LastTile last) {
+  return last == LastTile::whole ? "whole" : last == LastTile::part ? "part" : "only";
+}
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
 struct UnpackedPlan {
   Tile tile;      // as high and as wide as tiles are
   TileRows rows;  // heights
   bool one_row_tile;
-  bool by_squares;  // of B
-  bool by_streams;  // of B's rows
-  int lhs_k_class;  // stride_class
+  bool by_squares;   // of B
+  bool by_streams;   // of B's rows
+  bool lhs_along_k;  // its elements at consecutive k are neighbours
   bool one_chunk;
   bool has_rest;  // of k after the last squares
   LastTile last_tile;
-  int last_vectors;  // of the last tile
+  int last_vectors;  // of the last tile; by streams 0
   std::size_t batch_axes;
-  int lhs_operand, rhs_operand;
-
-  std::string key() const {
-    return fmt::format("{} rows={}{} vectors={}x{}{} batch={} lhs={} rhs={} k={}{}{}{}", name_of(tile.dtype),
-                       rows.key(), one_row_tile ? "" : "+", tile.vectors, tile.lanes,
-                       by_squares   ? " squares"
-                       : by_streams ? " streams"
-                                    : "",
-                       batch_axes, lhs_operand, rhs_operand, lhs_k_class == 1 ? "1" : "any",
-                       one_chunk ? "" : "+", has_rest ? " rest" : "",
-                       last_tile == LastTile::whole  ? ""
-                       : last_tile == LastTile::part ? fmt::format(" part={}", last_vectors)
-                                                     : " only");
+  FactorOperands operands;
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"tile", &UnpackedPlan::tile}, PlanField{"rows", &UnpackedPlan::rows},
+        PlanField{"one_row_tile", &UnpackedPlan::one_row_tile},
+        PlanField{"by_squares", &UnpackedPlan::by_squares},
+        PlanField{"by_streams", &UnpackedPlan::by_streams},
+        PlanField{"lhs_along_k", &UnpackedPlan::lhs_along_k},
+        PlanField{"one_chunk", &UnpackedPlan::one_chunk}, PlanField{"has_rest", &UnpackedPlan::has_rest},
+        PlanField{"last_tile", &UnpackedPlan::last_tile},
+        PlanField{"last_vectors", &UnpackedPlan::last_vectors},
+        PlanField{"batch_axes", &UnpackedPlan::batch_axes}, PlanField{"operands", &UnpackedPlan::operands});
   }
 };
 
@@ -79,8 +82,8 @@ class UnpackedEmitter {
 
   void run() {
     const Value lhs =
-        e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], tile_.dtype);
-    const Value rhs = e.buffer(args_.buffers, plan_.rhs_operand), width = e.index(plan_.tile.width()),
+        e.element(e.buffer(args_.buffers, plan_.operands.lhs), params_["lhs_offset"], tile_.dtype);
+    const Value rhs = e.buffer(args_.buffers, plan_.operands.rhs), width = e.index(plan_.tile.width()),
                 tiles = params_["tiles"];
     lhs_k_stride_ = params_["lhs_k_stride"];
     rhs_k_stride_ = params_["rhs_k_stride"];
@@ -171,10 +174,10 @@ class UnpackedEmitter {
   }
 
   /// A's offset at k.
-  Value lhs_offset(Value k) { return plan_.lhs_k_class == 1 ? k : e.mul(k, lhs_k_stride_); }
+  Value lhs_offset(Value k) { return plan_.lhs_along_k ? k : e.mul(k, lhs_k_stride_); }
 
   llvm::SmallVector<Value> by_rows(Value from, Value to) {
-    const Value step = plan_.lhs_k_class == 1 ? e.index(1) : lhs_k_stride_;
+    const Value step = plan_.lhs_along_k ? e.index(1) : lhs_k_stride_;
     const auto rows = lhs_rows_.pointers(e, e.element(lhs_, lhs_offset(from), tile_.dtype), tile_.rows);
     return tile_.emit(e, from, to, rows, [&](Value k, Tile::Carried& at) {
       Tile::Operands operands;
@@ -311,22 +314,22 @@ UnpackedPlan unpacked_plan_of(const Contraction& p, const UnpackedShape& shape, 
                               const TileSplit& split, std::int64_t tiles, bool by_streams,
                               std::size_t batch_axes) {
   const bool is_even = p.columns % tile.width() == 0;
-  return {
-      .tile = tile,
-      .rows = split.rows,
-      .one_row_tile = split.tiles <= 1,
-      .by_squares = !shape.by_rows,
-      .by_streams = by_streams,
-      .lhs_k_class = stride_class(p.k_stride),
-      .one_chunk = p.k_extent <= Tile::chunk,
-      .has_rest = !shape.by_rows && p.k_extent % ColumnSquares::step(tile.lanes) != 0,
-      .last_tile = is_even     ? LastTile::whole
-                   : tiles > 1 ? LastTile::part
-                               : LastTile::only,
-      .last_vectors = static_cast<int>(divideCeilSigned(p.columns - (tiles - 1) * tile.width(), tile.lanes)),
-      .batch_axes = batch_axes,
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(p.rhs)};
+  return {.tile = tile,
+          .rows = split.rows,
+          .one_row_tile = split.tiles <= 1,
+          .by_squares = !shape.by_rows,
+          .by_streams = by_streams,
+          .lhs_along_k = p.k_stride == 1,
+          .one_chunk = p.k_extent <= Tile::chunk,
+          .has_rest = !shape.by_rows && p.k_extent % ColumnSquares::step(tile.lanes) != 0,
+          .last_tile = is_even || by_streams ? LastTile::whole
+                       : tiles > 1           ? LastTile::part
+                                             : LastTile::only,
+          .last_vectors = by_streams ? 0
+                                     : static_cast<int>(divideCeilSigned(
+                                           p.columns - (tiles - 1) * tile.width(), tile.lanes)),
+          .batch_axes = batch_axes,
+          .operands = FactorOperands::of(p.lhs, p.rhs)};
 }
 
 }  // namespace
@@ -365,11 +368,7 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
   const std::int64_t prefetch_k = divideCeilSigned(
       choices::stream_prefetch_bytes(*target.machine, p.k_extent * p.columns * element_bytes),
       tile.width() * element_bytes);
-  Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("unpacked {}{}", plan.key(), epilogue.key()),
-                 fusion.getLoc(),
-                 {}},
-                {}};
+  Launch launch = planned_launch<UnpackedEmitter>(fusion, "unpacked", plan, epilogue);
   UnpackedParams::append(launch.params, {{"k_extent", p.k_extent},
                                          {"columns", p.columns},
                                          {"lhs_offset", p.lhs.offset},
@@ -384,17 +383,12 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
                                          {"tiles", tiles}});
   EvenRows::append(launch.params, lhs_row_bytes, rows);
   EvenRows::append(launch.params, shape.column_bytes, p.columns);
-  OuterAxes::append(launch.params, batch, llvm::ArrayRef(epilogue.extra_strides(0)).drop_back(),
-                    llvm::ArrayRef(epilogue.extra_strides(1)).drop_back());
+  OuterAxes::append(launch.params, epilogue);
   epilogue.append_params(launch.params);
   launch.extent = products * tiles * row_blocks();
   launch.grain = grain_for(launch.extent,
                            tile.rows * tile.vectors * block_row_tiles * Tile::cost_of_register(p.k_extent));
   launch.request.in_order = plan.by_squares;  // LLVM would move all loads of a square, and spill it
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    UnpackedEmitter(e, plan, own, args).run();
-  };
   return launch;
 }
 

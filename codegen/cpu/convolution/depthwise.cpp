@@ -6,6 +6,7 @@
 
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "codegen/target/tuning.h"
 #include "runtime/fail.h"
@@ -40,12 +41,18 @@ struct DepthwisePlan {
   std::int64_t k_extent, taps;  // of the window; of an iteration
   std::int64_t row_stride, tap_stride, panel;
   std::size_t outer_count;  // axes outside of the one that tiles divide
-  int lhs_operand, rhs_operand, table_operand;
-
-  std::string key() const {
-    return fmt::format("{} rows={} vectors={} lanes={}{} lhs={} rhs={} window={}/{} steps={},{} outer={}",
-                       name_of(dtype), rows.key(), vectors, lanes, tail > 0 ? fmt::format("+{}", tail) : "",
-                       lhs_operand, rhs_operand, k_extent, taps, row_stride, tap_stride, outer_count);
+  FactorOperands operands;
+  int table_operand;
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"dtype", &DepthwisePlan::dtype}, PlanField{"lanes", &DepthwisePlan::lanes},
+        PlanField{"rows", &DepthwisePlan::rows}, PlanField{"vectors", &DepthwisePlan::vectors},
+        PlanField{"tail", &DepthwisePlan::tail}, PlanField{"k_extent", &DepthwisePlan::k_extent},
+        PlanField{"taps", &DepthwisePlan::taps}, PlanField{"row_stride", &DepthwisePlan::row_stride},
+        PlanField{"tap_stride", &DepthwisePlan::tap_stride}, PlanField{"panel", &DepthwisePlan::panel},
+        PlanField{"outer_count", &DepthwisePlan::outer_count},
+        PlanField{"operands", &DepthwisePlan::operands},
+        PlanField{"table_operand", &DepthwisePlan::table_operand});
   }
 };
 
@@ -57,8 +64,8 @@ class DepthwiseEmitter {
   /// A task is a tile; the last axis varies fastest.
   void run() {
     const Value lhs =
-        e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], plan_.dtype);
-    rhs_ = e.buffer(args_.buffers, plan_.rhs_operand);
+        e.element(e.buffer(args_.buffers, plan_.operands.lhs), params_["lhs_offset"], plan_.dtype);
+    rhs_ = e.buffer(args_.buffers, plan_.operands.rhs);
     k_offsets_ = e.buffer(args_.buffers, plan_.table_operand);
     const Value tiles = params_["row_tiles"];
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
@@ -198,14 +205,9 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
       .tap_stride = d.tap_stride,
       .panel = d.panel,
       .outer_count = extents.size() - 1,
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(d.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(d.rhs),
+      .operands = FactorOperands::of(d.lhs, d.rhs),
       .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
-  Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("depthwise {}{}", plan.key(), epilogue.key()),
-                 fusion.getLoc(),
-                 {}},
-                {}};
+  Launch launch = planned_launch<DepthwiseEmitter>(fusion, "depthwise", plan, epilogue);
   DepthwiseParams::append(launch.params, {{"channels", d.channels},
                                           {"row_tiles", split.tiles},
                                           {"larger_tiles", split.larger},
@@ -218,10 +220,6 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   epilogue.append_params(launch.params);
   launch.table = d.offsets;
   launch.grain = grain_for(launch.extent, split.rows.most * registers * Tile::cost_of_register(k_extent));
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    DepthwiseEmitter(e, plan, own, args).run();
-  };
   return launch;
 }
 

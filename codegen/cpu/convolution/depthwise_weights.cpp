@@ -6,6 +6,7 @@
 
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "codegen/target/tuning.h"
 
@@ -34,14 +35,19 @@ struct DepthwiseWeightsPlan {
   TileRows taps;  // of a tile, whose sums are in registers
   int tail;       // channels in the last register; 0: it is full
   std::size_t place_axes, tap_axes;
-  int lhs_operand, rhs_operand, table_operand;
+  FactorOperands operands;
+  int table_operand;
 
   /// The innermost contraction of one tap and register.
   Tile tile() const { return {dtype, 1, 1, lanes}; }
-  std::string key() const {
-    return fmt::format("{} taps={} lanes={}{} lhs={} rhs={} places={} outer={}", name_of(dtype), taps.key(),
-                       lanes, tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand, place_axes,
-                       tap_axes);
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"dtype", &DepthwiseWeightsPlan::dtype}, PlanField{"lanes", &DepthwiseWeightsPlan::lanes},
+        PlanField{"taps", &DepthwiseWeightsPlan::taps}, PlanField{"tail", &DepthwiseWeightsPlan::tail},
+        PlanField{"place_axes", &DepthwiseWeightsPlan::place_axes},
+        PlanField{"tap_axes", &DepthwiseWeightsPlan::tap_axes},
+        PlanField{"operands", &DepthwiseWeightsPlan::operands},
+        PlanField{"table_operand", &DepthwiseWeightsPlan::table_operand});
   }
 };
 
@@ -52,8 +58,8 @@ class DepthwiseWeightsEmitter {
       : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
   void run() {
-    lhs_ = e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], plan_.dtype);
-    rhs_ = e.buffer(args_.buffers, plan_.rhs_operand);
+    lhs_ = e.element(e.buffer(args_.buffers, plan_.operands.lhs), params_["lhs_offset"], plan_.dtype);
+    rhs_ = e.buffer(args_.buffers, plan_.operands.rhs);
     taps_ = e.buffer(args_.buffers, plan_.table_operand);
     sums_ = e.buffer(args_.buffers, plan_.table_operand + 1);
     const Value lanes = e.index(plan_.lanes);
@@ -213,21 +219,15 @@ Launch launch_depthwise_weights(ir::FusionOp fusion, mlir::Value root, const Dep
                                                        lanes * static_cast<std::int64_t>(size_of(dtype))),
                      block = std::max(line_registers, divideCeilSigned(registers, tuning::least_tasks));
   const auto operands = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
-  const DepthwiseWeightsPlan plan{
-      .dtype = dtype,
-      .lanes = lanes,
-      .taps = split.rows,
-      .tail = static_cast<int>(d.channels % lanes),
-      .place_axes = d.places.size() - 1,
-      .tap_axes = extents.size() - 1,
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(d.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(d.rhs),
-      .table_operand = operands};
-  Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("depthwise weights {}{}", plan.key(), epilogue.key()),
-                 fusion.getLoc(),
-                 {}},
-                {}};
+  const DepthwiseWeightsPlan plan{.dtype = dtype,
+                                  .lanes = lanes,
+                                  .taps = split.rows,
+                                  .tail = static_cast<int>(d.channels % lanes),
+                                  .place_axes = d.places.size() - 1,
+                                  .tap_axes = extents.size() - 1,
+                                  .operands = FactorOperands::of(d.lhs, d.rhs),
+                                  .table_operand = operands};
+  Launch launch = planned_launch<DepthwiseWeightsEmitter>(fusion, "depthwise weights", plan, epilogue);
   const std::int64_t places = mlir::ShapedType::getNumElements(d.places);
   DepthwiseWeightsParams::append(launch.params, {{"channels", d.channels},
                                                  {"block_registers", block},
@@ -246,10 +246,6 @@ Launch launch_depthwise_weights(ir::FusionOp fusion, mlir::Value root, const Dep
   launch.extent = taps == 0 ? 0 : divideCeilSigned(registers, block);
   launch.grain = grain_for(launch.extent, block * taps * Tile::cost_of_register(places));
   launch.scratch_bytes = 2 * taps * block * lanes * static_cast<std::int64_t>(size_of(plan.tile().wide()));
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    DepthwiseWeightsEmitter(e, plan, own, args).run();
-  };
   return launch;
 }
 

@@ -6,6 +6,7 @@
 
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "codegen/target/choices.h"
 
@@ -40,15 +41,24 @@ struct LineConvolutionPlan {
   std::optional<std::size_t> channel_axis;
   bool has_lines;
   std::size_t outer_count;
-  int lhs_operand, rhs_operand, table_operand;
-
-  std::string key() const {
-    return fmt::format(
-        "{} channels={}{}{}/{} lines={} vectors={}x{}{} lhs={} rhs={} k={} step={} axes={},{}{}",
-        name_of(dtype), has_groups ? "groups*" : "", all_channels ? "" : "*", channels.key(), panel,
-        lines.key(), vectors, lanes, tail > 0 ? fmt::format("+{}", tail) : "", lhs_operand, rhs_operand,
-        k_extent, line_stride, outer_count, channel_axis ? static_cast<int>(*channel_axis) : -1,
-        has_lines ? " lines" : "");
+  FactorOperands operands;
+  int table_operand;
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"dtype", &LineConvolutionPlan::dtype}, PlanField{"lanes", &LineConvolutionPlan::lanes},
+        PlanField{"channels", &LineConvolutionPlan::channels},
+        PlanField{"lines", &LineConvolutionPlan::lines},
+        PlanField{"all_channels", &LineConvolutionPlan::all_channels},
+        PlanField{"has_groups", &LineConvolutionPlan::has_groups},
+        PlanField{"vectors", &LineConvolutionPlan::vectors}, PlanField{"tail", &LineConvolutionPlan::tail},
+        PlanField{"k_extent", &LineConvolutionPlan::k_extent},
+        PlanField{"panel", &LineConvolutionPlan::panel},
+        PlanField{"line_stride", &LineConvolutionPlan::line_stride},
+        PlanField{"channel_axis", &LineConvolutionPlan::channel_axis},
+        PlanField{"has_lines", &LineConvolutionPlan::has_lines},
+        PlanField{"outer_count", &LineConvolutionPlan::outer_count},
+        PlanField{"operands", &LineConvolutionPlan::operands},
+        PlanField{"table_operand", &LineConvolutionPlan::table_operand});
   }
 };
 
@@ -61,8 +71,8 @@ class LineConvolutionEmitter {
   /// A task is a part of a tile of lines; the last axis varies fastest.
   void run() {
     const Value lhs =
-        e.element(e.buffer(args_.buffers, plan_.lhs_operand), params_["lhs_offset"], plan_.dtype);
-    const Value weights = e.buffer(args_.buffers, plan_.rhs_operand);
+        e.element(e.buffer(args_.buffers, plan_.operands.lhs), params_["lhs_offset"], plan_.dtype);
+    const Value weights = e.buffer(args_.buffers, plan_.operands.rhs);
     k_offsets_ = e.buffer(args_.buffers, plan_.table_operand);
     const Value tiles = params_["line_tiles"], parts = params_["line_parts"];
     llvm::SmallVector<Value> extents;
@@ -249,8 +259,7 @@ LineConvolutionPlan line_convolution_plan_of(ir::FusionOp fusion, const LineConv
           .channel_axis = axes.channels,
           .has_lines = axes.has_lines,
           .outer_count = 0,
-          .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(c.lhs.base).getArgNumber()),
-          .rhs_operand = static_cast<int>(c.rhs),
+          .operands = FactorOperands::of(c.lhs, c.rhs),
           .table_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())};
 }
 
@@ -298,20 +307,13 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
     ++plan.outer_count;
   }
   epilogue.append_params(params);
-  Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("line-convolution {}{}", plan.key(), epilogue.key()),
-                 fusion.getLoc(),
-                 {}},
-                std::move(params)};
+  Launch launch = planned_launch<LineConvolutionEmitter>(fusion, "line convolution", plan, epilogue);
+  launch.params = std::move(params);
   launch.extent = tasks;
   launch.table = c.offsets;
   launch.grain =
       grain_for(tasks, tiles.lines.rows.most * c.channels * divideCeilSigned(std::min(part, line), lanes) *
                            Tile::cost_of_register(plan.k_extent));
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    LineConvolutionEmitter(e, plan, own, args).run();
-  };
   return launch;
 }
 

@@ -6,6 +6,7 @@
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/reduction_body.h"
 #include "codegen/emit/tile.h"
 #include "codegen/math/math.h"
@@ -32,6 +33,10 @@ using PlaneWindowsAxisParams = KernelParams<plane_windows_axis_names>;
 /// Of the columns, or of the lines.
 struct WindowAxis {
   std::int64_t taps = 1, stride = 1, dilate = 1;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"taps", &WindowAxis::taps}, PlanField{"stride", &WindowAxis::stride},
+                      PlanField{"dilate", &WindowAxis::dilate});
+  }
 
   std::int64_t reach() const { return (taps - 1) * dilate + 1; }
 };
@@ -39,6 +44,23 @@ struct WindowAxis {
 /// A plane of short lines, which one tile reads without copying them.
 struct SmallPlane {
   std::int64_t height, width, pad_top, pad_left;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"height", &SmallPlane::height}, PlanField{"width", &SmallPlane::width},
+                      PlanField{"pad_top", &SmallPlane::pad_top},
+                      PlanField{"pad_left", &SmallPlane::pad_left});
+  }
+};
+
+/// A line that is copied to scratch memory.
+struct CopiedLine {
+  std::int64_t left;   // columns before its inputs: the padding, up to whole vectors
+  std::int64_t shift;  // of those, the columns before the first tap
+  std::int64_t pitch;  // between its parts, each of which has every stride-th column
+  int tail;            // inputs in the last step of copying it; 0: it is full
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"left", &CopiedLine::left}, PlanField{"shift", &CopiedLine::shift},
+                      PlanField{"pitch", &CopiedLine::pitch}, PlanField{"tail", &CopiedLine::tail});
+  }
 };
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
@@ -47,35 +69,30 @@ struct PlaneWindowsPlan {
   std::optional<ir::ReduceKind> reduces;  // none: multiplies by weights and adds
   int lanes, vectors;                     // of a tile
   int tail;                               // results in the last tile of a line; 0: it is full
-  int copied_tail;                        // inputs in the last step of copying a line; 0: it is full
   TileRows lines;                         // of a tile
   WindowAxis down, across;
-  std::int64_t left;   // columns of a copied line before its inputs: the padding, up to whole vectors
-  std::int64_t shift;  // of those, the columns before the first tap
-  std::int64_t pitch;  // between the parts of a copied line, each of which has every stride-th column
-  std::optional<SmallPlane> plane;  // none: lines are copied
+  std::optional<CopiedLine> copied;  // none: one tile reads the lines of a plane
+  std::optional<SmallPlane> plane;   // that plane
   std::size_t outer_count;
   int x_operand, w_operand, scratch_operand;  // w_operand: -1 without weights
 
   std::int64_t taps() const { return down.taps * across.taps; }
-  std::int64_t line_pitch() const { return across.stride * pitch; }
+  std::int64_t line_pitch() const { return copied ? across.stride * copied->pitch : 0; }
   /// Of copied elements: f16 and bf16 are converted once.
   DType copied_type() const { return Tile{dtype, 1, 1, lanes}.wide(); }
   /// The weights of a plane stay in registers, beside an input and the sums of six lines.
   bool keeps_weights(int registers) const { return !reduces && taps() + 7 <= registers; }
-
-  std::string key() const {
-    return fmt::format(
-        "{} {} window={}x{} stride={},{} dilate={},{} lines={} vectors={}x{}{}{} line={}+{}*{}{} "
-        "x={} w={} outer={}",
-        name_of(dtype), reduces ? ir::stringifyReduceKind(*reduces) : "depthwise", down.taps, across.taps,
-        down.stride, across.stride, down.dilate, across.dilate, lines.key(), vectors, lanes,
-        tail > 0 ? fmt::format("+{}", tail) : "",
-        copied_tail > 0 ? fmt::format(" copied+{}", copied_tail) : "", left, shift, pitch,
-        plane ? fmt::format(" plane={}x{} from={},{}", plane->height, plane->width, -plane->pad_top,
-                            -plane->pad_left)
-              : "",
-        x_operand, w_operand, outer_count);
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"dtype", &PlaneWindowsPlan::dtype}, PlanField{"reduces", &PlaneWindowsPlan::reduces},
+        PlanField{"lanes", &PlaneWindowsPlan::lanes}, PlanField{"vectors", &PlaneWindowsPlan::vectors},
+        PlanField{"tail", &PlaneWindowsPlan::tail}, PlanField{"lines", &PlaneWindowsPlan::lines},
+        PlanField{"down", &PlaneWindowsPlan::down}, PlanField{"across", &PlaneWindowsPlan::across},
+        PlanField{"copied", &PlaneWindowsPlan::copied}, PlanField{"plane", &PlaneWindowsPlan::plane},
+        PlanField{"outer_count", &PlaneWindowsPlan::outer_count},
+        PlanField{"x_operand", &PlaneWindowsPlan::x_operand},
+        PlanField{"w_operand", &PlaneWindowsPlan::w_operand},
+        PlanField{"scratch_operand", &PlaneWindowsPlan::scratch_operand});
   }
 };
 
@@ -166,13 +183,13 @@ class PlaneWindowsEmitter {
     const Value width = params_["in_width"], whole = e.sub(width, e.rem(width, e.index(step)));
     const auto copy = [&](Value column, std::int64_t count) {
       Value inputs = load(e.element(from, column, plan_.dtype), count);
-      const Value place = at(to, e.add(e.index(plan_.left / stride), e.div(column, e.index(stride))));
+      const Value place = at(to, e.add(e.index(plan_.copied->left / stride), e.div(column, e.index(stride))));
       for (std::int64_t part = 0; part < stride; ++part)
-        e.store(every(inputs, part), at(place, e.index(part * plan_.pitch)), plan_.copied_type(),
+        e.store(every(inputs, part), at(place, e.index(part * plan_.copied->pitch)), plan_.copied_type(),
                 plan_.lanes);
     };
     e.loop(e.index(0), whole, e.index(step), [&](Value column) { copy(column, step); });
-    if (plan_.copied_tail > 0) copy(whole, plan_.copied_tail);
+    if (plan_.copied->tail > 0) copy(whole, plan_.copied->tail);
   }
   /// The first `count` elements, and padding: a vector for each column of a stride.
   Value load(Value first, std::int64_t count) {
@@ -236,9 +253,10 @@ class PlaneWindowsEmitter {
   /// Of copied line `i` of a tile, whose first one begins at `first`.
   Inputs copied_inputs(std::int64_t i, Value first) {
     return [=, this](std::int64_t tap, int v) {
-      const std::int64_t column = plan_.shift + tap * plan_.across.dilate, stride = plan_.across.stride,
-                         place = i * plan_.line_pitch() + column % stride * plan_.pitch + column / stride +
-                                 v * plan_.lanes;
+      const std::int64_t column = plan_.copied->shift + tap * plan_.across.dilate,
+                         stride = plan_.across.stride,
+                         place = i * plan_.line_pitch() + column % stride * plan_.copied->pitch +
+                                 column / stride + v * plan_.lanes;
       return e.load(at(first, e.index(place)), plan_.copied_type(), plan_.lanes);
     };
   }
@@ -392,18 +410,17 @@ struct ResultPlane {
 };
 
 /// The layout of a copied line.
-void lay_out_copies(PlaneWindowsPlan& plan, const PlaneWindows& w, const ResultPlane& result) {
+CopiedLine copied_line(const PlaneWindowsPlan& plan, const PlaneWindows& w, const ResultPlane& result) {
   const auto whole = [](std::int64_t n, std::int64_t multiple) {
     return divideCeilSigned(n, multiple) * multiple;
   };
   const std::int64_t step = plan.across.stride * plan.lanes;
-  plan.copied_tail = static_cast<int>(w.width() % step);
-  plan.left = whole(w.pad_left(), step);
-  plan.shift = plan.left - w.pad_left();
-  plan.pitch = whole(std::max((plan.left + whole(w.width(), step)) / plan.across.stride,
-                              whole(result.points, plan.lanes) +
-                                  (plan.shift + plan.across.reach() - 1) / plan.across.stride),
-                     plan.lanes);
+  const std::int64_t left = whole(w.pad_left(), step), shift = left - w.pad_left();
+  const std::int64_t pitch = whole(
+      std::max((left + whole(w.width(), step)) / plan.across.stride,
+               whole(result.points, plan.lanes) + (shift + plan.across.reach() - 1) / plan.across.stride),
+      plan.lanes);
+  return {left, shift, pitch, static_cast<int>(w.width() % step)};
 }
 
 /// Divides a plane of the result into tiles, which the plan then has.
@@ -430,7 +447,7 @@ TileSplit divide_plane(PlaneWindowsPlan& plan, const PlaneWindows& w, const Resu
   if (is_small)
     plan.plane = {w.height(), w.width(), w.pad_top(), w.pad_left()};
   else
-    lay_out_copies(plan, w, result);
+    plan.copied = copied_line(plan, w, result);
   return split;
 }
 
@@ -476,13 +493,10 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
       .lanes = target.lanes(size_of(dtype)),
       .vectors = 1,
       .tail = 0,
-      .copied_tail = 0,
       .lines = {1, true},
       .down = w.has_lines() ? w.axis(0) : WindowAxis(),
       .across = w.axis(w.has_lines() ? 1 : 0),
-      .left = 0,
-      .shift = 0,
-      .pitch = 0,
+      .copied = {},
       .plane = {},
       .outer_count = epilogue.extents().size() - 1,
       .x_operand = w.x_operand,
@@ -492,11 +506,7 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
   const TileSplit split = divide_plane(plan, w, result, target);
   const PlaneBlocks blocks(plan, result, split.tiles, *target.machine);
 
-  Launch launch{{name_of_location(fusion.getLoc()),
-                 fmt::format("plane-windows {}{}", plan.key(), epilogue.key()),
-                 fusion.getLoc(),
-                 {}},
-                {}};
+  Launch launch = planned_launch<PlaneWindowsEmitter>(fusion, "plane windows", plan, epilogue);
   PlaneWindowsParams::append(launch.params, {{"channels", w.x.shape[1]},
                                              {"in_height", w.height()},
                                              {"in_width", w.width()},
@@ -519,10 +529,6 @@ Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const Cp
   launch.grain =
       grain_for(launch.extent, blocks.tiles * split.rows.most * divideCeilSigned(result.points, plan.lanes) *
                                    Tile::cost_of_register(plan.taps()));
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    PlaneWindowsEmitter(e, plan, own, args).run();
-  };
   return launch;
 }
 

@@ -29,16 +29,34 @@ constexpr ParamNames pack_of_weights_names{"columns",        "channels",      "p
 using WeightsPackParams = KernelParams<weights_pack_names>;
 using PackOfWeightsParams = KernelParams<pack_of_weights_names>;
 
-struct WeightsPack {
-  bool transforms;  // by Winograd's algorithm
+/// What the code of a pack depends on: equal plans, equal code.
+struct WeightsPackPlan {
+  bool transforms;  // by Winograd's algorithm; not by the packer then, whose neighbours are none
   /// The columns are the second axis of the weights in memory, the input channels the first.
   bool exchanged;
   /// Channels and taps follow each other in memory: they are read in that order, and a table has where each
   /// goes. Otherwise it has where each comes from.
   bool in_order;
-  std::int64_t columns, channels, taps, groups, panels, panel;
-  ir::View view;
+  std::int64_t taps;
   Packer packer;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"transforms", &WeightsPackPlan::transforms},
+                      PlanField{"exchanged", &WeightsPackPlan::exchanged},
+                      PlanField{"in_order", &WeightsPackPlan::in_order},
+                      PlanField{"taps", &WeightsPackPlan::taps},
+                      PlanField{"packer", &WeightsPackPlan::packer});
+  }
+};
+
+/// Everything that the code of packs of the same weights depends on.
+struct WeightsPacksPlan {
+  std::vector<WeightsPackPlan> packs;
+  static constexpr auto fields() { return std::tuple(PlanField{"packs", &WeightsPacksPlan::packs}); }
+};
+
+struct WeightsPack : WeightsPackPlan {
+  std::int64_t columns, channels, groups, panels, panel;
+  ir::View view;
 
   WeightsPack(ir::PackOp op, const CpuTarget& target) : view(ir::view_of(op.getX())) {
     const auto packed = ir::ranked(op.getResult()).getShape();
@@ -55,8 +73,9 @@ struct WeightsPack {
     for (std::size_t i = view.shape.size(); i-- > 1; step *= view.shape[i])
       in_order = in_order && (view.shape[i] == 1 || view.strides[i] == step);
     const DType dtype = dtype_of_value(op.getResult());
-    packer = {dtype, Tile::lanes_of(target, dtype, panel),
-              Packer::neighbours_of(in_order ? 1 : 0, view.strides[0])};
+    packer = {
+        dtype, Tile::lanes_of(target, dtype, panel),
+        transforms ? Packer::Neighbours::none : Packer::neighbours_of(in_order ? 1 : 0, view.strides[0])};
     in_order = in_order && packer.neighbours == Packer::Neighbours::elements;
   }
 
@@ -70,11 +89,6 @@ struct WeightsPack {
     for (auto [k, element] : llvm::enumerate(from))
       places[static_cast<std::size_t>(element)] = static_cast<std::int64_t>(k);
     return places;
-  }
-
-  std::string key() const {
-    return fmt::format(" {}{}{} lanes={}", transforms ? "winograd" : packer.key(),
-                       in_order ? " in-order" : "", exchanged ? " exchanged" : "", packer.lanes);
   }
 };
 
@@ -192,14 +206,10 @@ Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> ops, const CpuTarget& tar
   const std::int64_t columns = any.groups * tiles_of(any.columns, any.exchanged ? across : down),
                      channels = tiles_of(any.channels, any.exchanged ? down : across),
                      tiles_across = any.exchanged ? columns : channels;
-  Launch launch{{"pack",
-                 fmt::format("pack weights {}", name_of(any.packer.dtype)),
-                 ir::PackOp(ops.front()).getLoc(),
-                 {}},
-                {}};
+  const WeightsPacksPlan plan{{packs.begin(), packs.end()}};
+  Launch launch{{"pack", plan_key("pack weights", plan), ir::PackOp(ops.front()).getLoc(), {}}, {}};
   WeightsPackParams::append(launch.params, {{"tiles_across", tiles_across}});
   for (const WeightsPack& p : packs) {
-    launch.request.key += p.key() + fmt::format(" taps={}", p.taps);
     const auto stride = [&](std::size_t axis) { return p.transforms ? p.view.strides[axis] : 0; };
     PackOfWeightsParams::append(launch.params, {{"columns", p.columns},
                                                 {"channels", p.channels},

@@ -7,6 +7,7 @@
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "codegen/target/choices.h"
 #include "codegen/target/tuning.h"
@@ -60,18 +61,15 @@ Values both_ways(const Values& x, std::size_t side, llvm::function_ref<Values(co
   return result;
 }
 
-/// The sizes of the computation. A tile block is `tile_block` tiles, split into the rows of register tiles.
-struct WinogradPlan {
+/// The sizes of the computation.
+struct WinogradSizes {
   std::int64_t height, width, channels;          // of the input
   std::int64_t out_height, out_width, columns;   // of the result
   bool pooled;                                   // a tile is a pooling window of the epilogue
   std::int64_t tiles_down, tiles_across, tiles;  // of an image, of an image, in all
-  std::int64_t tile_block, panels, panel;
-  int vectors_per_panel, lanes;
-  bool streams_weights;   // weights do not stay in L2
-  TileSplit split{0, 1};  // of a tile block
+  std::int64_t panels, panel;
 
-  WinogradPlan(ir::WinogradOp op, const CpuTarget& target) {
+  explicit WinogradSizes(ir::WinogradOp op) {
     const auto x = ir::ranked(op.getX()).getShape(), result = ir::ranked(op.getResult()).getShape(),
                w = ir::ranked(op.getW()).getShape();
     height = x[1];
@@ -86,36 +84,93 @@ struct WinogradPlan {
     tiles = x[0] * tiles_down * tiles_across;
     panels = w[0];
     panel = w[3];
-    lanes = Tile::lanes_of(target, DType::f32, panel);
-    vectors_per_panel = static_cast<int>(panel / lanes);
-    const std::int64_t some_tiles = std::max<std::int64_t>(1, tiles);
-    const std::int64_t most_rows =
-        std::min<std::int64_t>(Tile::most_rows(target, vectors_per_panel), some_tiles);
-    const std::int64_t tile_bytes = positions * row_elements() * 4;
-    streams_weights = positions * channels * panels * panel * 4 > choices::l2_rhs_bytes(*target.machine);
-    const std::int64_t most_tiles =
-        std::clamp(std::max(choices::packed_block_bytes(*target.machine) / tile_bytes,
-                            streams_weights ? tuning::least_streaming_tiles : 0),
-                   most_rows, some_tiles);
-    // Divide as evenly as possible: all tiles into blocks, then a block into rows.
-    tile_block = llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
-    split = TileSplit(tile_block, static_cast<int>(most_rows));
   }
-
   std::int64_t result_height() const { return pooled ? out_height / 2 : out_height; }
   std::int64_t result_width() const { return pooled ? out_width / 2 : out_width; }
-  std::int64_t tile_blocks() const { return llvm::divideCeilSigned(tiles, tile_block); }
+};
+
+/// Everything that the code depends on, with its epilogue: equal plans, equal code. A tile block is
+/// `tile_block` tiles, split into the rows of register tiles.
+struct WinogradPlan {
+  std::int64_t tile_block;
+  TileSplit split;  // of a tile block
+  int vectors_per_panel, lanes;
   /// A tile's transformed inputs at one position. Padded, since with a power of two consecutive tiles would
   /// compete for the same L1 sets.
-  std::int64_t row_elements() const { return llvm::divideCeilSigned(channels, lanes) * lanes + lanes; }
+  std::int64_t row_elements;
+  bool streams_weights;                  // weights do not stay in L2
+  bool pooled;                           // WinogradSizes::pooled
+  bool chunks;                           // of channels
+  bool ragged_channels, ragged_columns;  // registers, or panels, are not full
+  bool odd_height, odd_width;            // an odd extent ends in the middle of a tile
+  std::size_t axes;                      // of the epilogue
+  int x_operand, w_operand, scratch_operand;
+  static constexpr auto fields() {
+    return std::tuple(
+        PlanField{"tile_block", &WinogradPlan::tile_block}, PlanField{"split", &WinogradPlan::split},
+        PlanField{"vectors_per_panel", &WinogradPlan::vectors_per_panel},
+        PlanField{"lanes", &WinogradPlan::lanes}, PlanField{"row_elements", &WinogradPlan::row_elements},
+        PlanField{"streams_weights", &WinogradPlan::streams_weights},
+        PlanField{"pooled", &WinogradPlan::pooled}, PlanField{"chunks", &WinogradPlan::chunks},
+        PlanField{"ragged_channels", &WinogradPlan::ragged_channels},
+        PlanField{"ragged_columns", &WinogradPlan::ragged_columns},
+        PlanField{"odd_height", &WinogradPlan::odd_height}, PlanField{"odd_width", &WinogradPlan::odd_width},
+        PlanField{"axes", &WinogradPlan::axes}, PlanField{"x_operand", &WinogradPlan::x_operand},
+        PlanField{"w_operand", &WinogradPlan::w_operand},
+        PlanField{"scratch_operand", &WinogradPlan::scratch_operand});
+  }
+
+  std::int64_t panel() const { return std::int64_t{vectors_per_panel} * lanes; }
   // Scratch memory: the number of the tile block in it, from 1 on; zeros for one pixel; transformed inputs
   // (position, tile, channel); sums (tile, position, column).
-  std::int64_t position_elements() const { return tile_block * row_elements(); }
+  std::int64_t position_elements() const { return tile_block * row_elements; }
   static constexpr std::int64_t zeros_at = tuning::cache_line_bytes / 4;
-  std::int64_t inputs_at() const { return zeros_at + row_elements(); }
+  std::int64_t inputs_at() const { return zeros_at + row_elements; }
   std::int64_t sums_at() const { return inputs_at() + positions * position_elements(); }
-  std::int64_t scratch_elements() const { return sums_at() + tile_block * positions * panel; }
+  std::int64_t scratch_elements() const { return sums_at() + tile_block * positions * panel(); }
 };
+
+/// What the code is told by its fusion.
+struct WinogradFusion {
+  std::size_t axes;  // of the epilogue
+  int x_operand, w_operand, scratch_operand;
+};
+
+WinogradPlan plan_winograd(const WinogradSizes& sizes, const WinogradFusion& fusion,
+                           const CpuTarget& target) {
+  const int lanes = Tile::lanes_of(target, DType::f32, sizes.panel);
+  const auto vectors_per_panel = static_cast<int>(sizes.panel / lanes);
+  const std::int64_t row_elements = llvm::divideCeilSigned(sizes.channels, lanes) * lanes + lanes,
+                     tile_bytes = positions * row_elements * 4,
+                     some_tiles = std::max<std::int64_t>(1, sizes.tiles);
+  const std::int64_t most_rows =
+      std::min<std::int64_t>(Tile::most_rows(target, vectors_per_panel), some_tiles);
+  const bool streams_weights =
+      positions * sizes.channels * sizes.panels * sizes.panel * 4 > choices::l2_rhs_bytes(*target.machine);
+  const std::int64_t most_tiles =
+      std::clamp(std::max(choices::packed_block_bytes(*target.machine) / tile_bytes,
+                          streams_weights ? tuning::least_streaming_tiles : 0),
+                 most_rows, some_tiles);
+  // Divide as evenly as possible: all tiles into blocks, then a block into rows.
+  const std::int64_t tile_block =
+      llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
+  return {.tile_block = tile_block,
+          .split = TileSplit(tile_block, static_cast<int>(most_rows)),
+          .vectors_per_panel = vectors_per_panel,
+          .lanes = lanes,
+          .row_elements = row_elements,
+          .streams_weights = streams_weights,
+          .pooled = sizes.pooled,
+          .chunks = sizes.channels > Tile::chunk,
+          .ragged_channels = sizes.channels % lanes != 0,
+          .ragged_columns = sizes.columns % sizes.panel != 0,
+          .odd_height = sizes.out_height % 2 == 1,
+          .odd_width = sizes.out_width % 2 == 1,
+          .axes = fusion.axes,
+          .x_operand = fusion.x_operand,
+          .w_operand = fusion.w_operand,
+          .scratch_operand = fusion.scratch_operand};
+}
 
 constexpr ParamNames winograd_names{"height",       "width",    "channels",     "result_height",
                                     "result_width", "columns",  "tiles_down",   "tiles_across",
@@ -132,16 +187,15 @@ class WinogradEmitter {
   WinogradEmitter(KernelBuilder& e, const WinogradPlan& plan, Epilogue& epilogue, const KernelArgs& args)
       : e(e), plan_(plan), epilogue_(epilogue), args_(args), params_(e, args.params) {}
 
-  void run(int x, int w, int scratch) {
+  void run() {
     const Value begin = args_.begin, end = args_.end;
-    x_ = e.element(e.buffer(args_.buffers, x), params_["x_offset"], DType::f32);
-    w_ = e.buffer(args_.buffers, w);
-    scratch_ = e.buffer(args_.buffers, scratch);
+    x_ = e.element(e.buffer(args_.buffers, plan_.x_operand), params_["x_offset"], DType::f32);
+    w_ = e.buffer(args_.buffers, plan_.w_operand);
+    scratch_ = e.buffer(args_.buffers, plan_.scratch_operand);
     const Value zero = e.index(0), one = e.index(1), panel_count = params_["panels"];
-    if (epilogue_.extents().size() == 1)
-      epilogue_.prepare(e, args_, WinogradParams::end<WinogradAxisParams>(1), {});
+    if (plan_.axes == 1) epilogue_.prepare(e, args_, WinogradParams::end<WinogradAxisParams>(1), {});
     zeros_ = at(scratch_, e.index(WinogradPlan::zeros_at));
-    e.loop(zero, e.index(plan_.row_elements()), e.index(plan_.lanes),
+    e.loop(zero, e.index(plan_.row_elements), e.index(plan_.lanes),
            [&](Value c) { store(e.number(DType::f32, 0, plan_.lanes), at(zeros_, c)); });
     // A task is numbered (tile block, panel).
     const Value last = e.div(e.add(end, e.sub(panel_count, one)), panel_count);
@@ -201,10 +255,10 @@ class WinogradEmitter {
             at(image, e.add(e.mul(y, params_["row_stride"]), e.mul(x, params_["pixel_stride"])));
         pixels.push_back(e.select(inside, there, zeros_));
       }
-    const Value to = at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(t, e.index(plan_.row_elements()))));
+    const Value to = at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(t, e.index(plan_.row_elements))));
     const Value count = params_["channels"], position_step = e.index(plan_.position_elements());
     e.loop(e.index(0), count, e.index(plan_.lanes), [&](Value c) {
-      const Value mask = ragged_channels() ? e.mask_below(e.sub(count, c), plan_.lanes) : Value();
+      const Value mask = plan_.ragged_channels ? e.mask_below(e.sub(count, c), plan_.lanes) : Value();
       Values d;
       for (Value pixel : pixels) d.push_back(e.load(at(pixel, c), DType::f32, plan_.lanes, mask));
       Value place = at(to, c);
@@ -215,24 +269,22 @@ class WinogradEmitter {
     });
   }
 
-  bool ragged_channels() const { return plan_.channels % plan_.lanes != 0; }
-
   /// Sums of all tiles of the block, for the columns of one panel.
   void multiply(Value panel) {
     const Value zero = e.index(0), one = e.index(1), count = params_["channels"];
-    const Value panel_elements = e.mul(count, e.index(plan_.panel));
+    const Value panel_elements = e.mul(count, e.index(plan_.panel()));
     e.loop(zero, e.index(positions), one, [&](Value p) {
       const Value rhs = at(w_, e.mul(e.add(e.mul(panel, e.index(positions)), p), panel_elements));
       const Value lhs =
           at(scratch_, e.add(e.index(plan_.inputs_at()), e.mul(p, e.index(plan_.position_elements()))));
-      const Value out = at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(p, e.index(plan_.panel))));
+      const Value out = at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(p, e.index(plan_.panel()))));
       e.loop(zero, e.index(plan_.split.tiles), one, [&](Value r) {
         plan_.split.rows.emit(e, r, e.index(plan_.split.larger), [&](Value first, int rows) {
           multiply({.number = r,
                     .tile = {DType::f32, rows, plan_.vectors_per_panel, plan_.lanes},
-                    .lhs = at(lhs, e.mul(first, e.index(plan_.row_elements()))),
+                    .lhs = at(lhs, e.mul(first, e.index(plan_.row_elements))),
                     .rhs = rhs,
-                    .out = at(out, e.mul(first, e.index(positions * plan_.panel)))});
+                    .out = at(out, e.mul(first, e.index(positions * plan_.panel())))});
         });
       });
     });
@@ -251,9 +303,9 @@ class WinogradEmitter {
     const auto place = [&](std::size_t i) {
       const auto r = static_cast<std::int64_t>(i) / plan_.vectors_per_panel,
                  v = static_cast<std::int64_t>(i) % plan_.vectors_per_panel;
-      return at(rows.out, e.index(r * positions * plan_.panel + v * plan_.lanes));
+      return at(rows.out, e.index(r * positions * plan_.panel() + v * plan_.lanes));
     };
-    if (plan_.channels <= Tile::chunk) {
+    if (!plan_.chunks) {
       for (auto [i, sum] : llvm::enumerate(sums_over(rows, zero, count))) store(sum, place(i));
       return;
     }
@@ -267,18 +319,18 @@ class WinogradEmitter {
 
   llvm::SmallVector<Value> sums_over(const Rows& rows, Value from, Value to) {
     // The same channels at the next position, which after the last one is in the next panel.
-    const Value next = at(rows.rhs, e.mul(e.add(params_["channels"], from), e.index(plan_.panel)));
-    const PrefetchSlice slice(e, next, plan_.panel * 4, e.sub(to, from), rows.number,
+    const Value next = at(rows.rhs, e.mul(e.add(params_["channels"], from), e.index(plan_.panel())));
+    const PrefetchSlice slice(e, next, plan_.panel() * 4, e.sub(to, from), rows.number,
                               e.index(plan_.split.tiles));
     Tile::Carried first;
     if (plan_.streams_weights) first.push_back(slice.begin(e));
     return rows.tile.emit(e, from, to, first, [&](Value c, Tile::Carried& carried) {
       Tile::Operands operands;
       if (plan_.streams_weights) carried[0] = slice.prefetch(e, carried[0]);
-      const Value row = at(rows.rhs, e.mul(c, e.index(plan_.panel)));
-      rows.tile.load_rhs(e, row, rows.tile.vectors, plan_.panel, operands.rhs);
+      const Value row = at(rows.rhs, e.mul(c, e.index(plan_.panel())));
+      rows.tile.load_rhs(e, row, rows.tile.vectors, plan_.panel(), operands.rhs);
       operands.lhs_address = [this, here = at(rows.lhs, c)](int r) {
-        return at(here, e.index(r * plan_.row_elements()));
+        return at(here, e.index(r * plan_.row_elements));
       };
       return operands;
     });
@@ -287,38 +339,34 @@ class WinogradEmitter {
   void finish_tile(Value tile, Value t, Value panel) {
     const TilePosition where = position_of(tile);
     const Value sums =
-        at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(t, e.index(positions * plan_.panel))));
-    const Value first_column = e.mul(panel, e.index(plan_.panel));
+        at(scratch_, e.add(e.index(plan_.sums_at()), e.mul(t, e.index(positions * plan_.panel()))));
+    const Value first_column = e.mul(panel, e.index(plan_.panel()));
     for (int v = 0; v < plan_.vectors_per_panel; ++v) {
       const Value column = e.add(first_column, e.index(v * plan_.lanes));
       const auto vector = [&] {
-        const Value mask = ragged_columns() && plan_.lanes > 1
+        const Value mask = plan_.ragged_columns && plan_.lanes > 1
                                ? e.mask_below(e.sub(params_["columns"], column), plan_.lanes)
                                : Value();
         Values m;
         for (int p = 0; p < positions; ++p)
-          m.push_back(load(at(sums, e.index(p * plan_.panel + v * plan_.lanes))));
+          m.push_back(load(at(sums, e.index(p * plan_.panel() + v * plan_.lanes))));
         const Values results = both_ways(m, 4, [&](const Values& x) { return output_transform(e, x); });
-        if (plan_.pooled) return store_results(results, where, column, mask, odd_height(), odd_width());
+        if (plan_.pooled)
+          return store_results(results, where, column, mask, plan_.odd_height, plan_.odd_width);
         for (int i = 0; i < 4; ++i) {
           const int down = i / 2, across = i % 2;
           const TilePosition here{where.image, e.add(e.mul(where.y, e.index(2)), e.index(down)),
                                   e.add(e.mul(where.x, e.index(2)), e.index(across))};
-          store_results(results[static_cast<std::size_t>(i)], here, column, mask, down == 1 && odd_height(),
-                        across == 1 && odd_width());
+          store_results(results[static_cast<std::size_t>(i)], here, column, mask,
+                        down == 1 && plan_.odd_height, across == 1 && plan_.odd_width);
         }
       };
-      if (ragged_columns())
+      if (plan_.ragged_columns)
         e.when(e.less(column, params_["columns"]), vector);
       else
         vector();
     }
   }
-
-  bool ragged_columns() const { return plan_.columns % plan_.panel != 0; }
-  // An odd extent ends in the middle of a tile.
-  bool odd_height() const { return plan_.out_height % 2 == 1; }
-  bool odd_width() const { return plan_.out_width % 2 == 1; }
 
   /// Stores the epilogue's element at `place`, unless that is beyond its last row or column.
   void store_results(llvm::ArrayRef<Value> results, const TilePosition& place, Value column, Value mask,
@@ -328,7 +376,7 @@ class WinogradEmitter {
           e.add(e.mul(e.add(e.mul(place.image, params_["result_height"]), place.y), params_["result_width"]),
                 place.x);
       // The epilogue may have more than one axis of rows.
-      if (const std::size_t axes = epilogue_.extents().size(); axes > 1) {
+      if (const std::size_t axes = plan_.axes; axes > 1) {
         Values of_axes;
         for (std::size_t i = 0; i < axes; ++i)
           of_axes.push_back(params_.group<WinogradAxisParams>(i)["extent"]);
@@ -367,35 +415,27 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget
   const auto argument = [](const ir::View& v) {
     return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
   };
-  const WinogradPlan plan(root, target);
+  const WinogradSizes sizes(root);
   const Epilogue epilogue(fusion, root, /*columns=*/3, {});
-  const int x_operand = argument(x), w_operand = argument(w);
-  const auto scratch = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
-  const bool chunks = plan.channels > Tile::chunk;
+  const WinogradPlan plan =
+      plan_winograd(sizes,
+                    {.axes = epilogue.extents().size(),
+                     .x_operand = argument(x),
+                     .w_operand = argument(w),
+                     .scratch_operand = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults())},
+                    target);
 
-  Launch launch{
-      {name_of_location(fusion.getLoc()),
-       fmt::format(
-           "winograd{}{} block={} rows={} vectors={} lanes={}{} row={}{}{} odd={}{} x={} w={} outer={}",
-           plan.streams_weights ? " far" : "", plan.pooled ? " pooled" : "", plan.tile_block,
-           plan.split.rows.key(), plan.vectors_per_panel, plan.lanes,
-           plan.columns % plan.panel != 0 ? "+" : "", plan.row_elements(),
-           plan.channels % plan.lanes != 0 ? "+" : "", chunks ? " chunks" : "", plan.out_height % 2,
-           plan.out_width % 2, x_operand, w_operand, epilogue.extents().size()) +
-           epilogue.key(),
-       fusion.getLoc(),
-       {}},
-      {}};
-  WinogradParams::append(launch.params, {{"height", plan.height},
-                                         {"width", plan.width},
-                                         {"channels", plan.channels},
-                                         {"result_height", plan.result_height()},
-                                         {"result_width", plan.result_width()},
-                                         {"columns", plan.columns},
-                                         {"tiles_down", plan.tiles_down},
-                                         {"tiles_across", plan.tiles_across},
-                                         {"tiles", plan.tiles},
-                                         {"panels", plan.panels},
+  Launch launch = planned_launch<WinogradEmitter>(fusion, "winograd", plan, epilogue);
+  WinogradParams::append(launch.params, {{"height", sizes.height},
+                                         {"width", sizes.width},
+                                         {"channels", sizes.channels},
+                                         {"result_height", sizes.result_height()},
+                                         {"result_width", sizes.result_width()},
+                                         {"columns", sizes.columns},
+                                         {"tiles_down", sizes.tiles_down},
+                                         {"tiles_across", sizes.tiles_across},
+                                         {"tiles", sizes.tiles},
+                                         {"panels", sizes.panels},
                                          {"image_stride", x.strides[0]},
                                          {"row_stride", x.strides[1]},
                                          {"pixel_stride", x.strides[2]},
@@ -406,13 +446,9 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget
     WinogradAxisParams::append(launch.params, {{"extent", extent}});
   epilogue.append_params(launch.params);
   launch.scratch_bytes = plan.scratch_elements() * 4;
-  launch.extent = plan.tile_blocks() * plan.panels;
+  launch.extent = llvm::divideCeilSigned(sizes.tiles, plan.tile_block) * sizes.panels;
   launch.grain =
-      grain_for(launch.extent, plan.tile_block * positions * plan.channels * plan.vectors_per_panel * 3 / 2);
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    WinogradEmitter(e, plan, own, args).run(x_operand, w_operand, scratch);
-  };
+      grain_for(launch.extent, plan.tile_block * positions * sizes.channels * plan.vectors_per_panel * 3 / 2);
   return launch;
 }
 

@@ -198,22 +198,19 @@ Launch launch_partial_sort(ir::SortOp op, const CpuTarget& target) {
                      count = ir::ranked(op.getOrder()).getShape().back(),
                      capacity = ir::sort_candidates(count), passes = Sorter::merge_passes(capacity);
   const DType dtype = dtype_of_value(op.getX());
-  const bool packed = ir::sorts_packed(op.getX()), descending = op.getDescending(),
-             in_order = count <= most_in_order;
-  Launch launch{
-      {name_of_location(op.getLoc()),
-       fmt::format("partial_sort {} {} packed={} lanes={}{}", name_of(dtype), descending ? "down" : "up",
-                   packed, target.lanes(static_cast<int>(size_of(dtype))), in_order ? " in order" : ""),
-       op.getLoc(),
-       {}},
-      {}};
+  const SortPlan plan{.dtype = dtype,
+                      .descending = op.getDescending(),
+                      .packed = ir::sorts_packed(op.getX()),
+                      .in_order = count <= most_in_order,
+                      .lanes = target.lanes(static_cast<int>(size_of(dtype)))};
+  Launch launch{{name_of_location(op.getLoc()), plan_key("partial sort", plan), op.getLoc(), {}}, {}};
   PartialSortParams::append(
       launch.params,
       {{"extent", extent}, {"count", count}, {"capacity", capacity}, {"merge_passes", passes}});
   launch.extent = rows;
   launch.grain = grain_for(launch.extent, extent + capacity * (2 + passes) * 8);
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    PartialSortEmitter(e, args, dtype, descending, packed).run(in_order);
+    PartialSortEmitter(e, args, plan.dtype, plan.descending, plan.packed).run(plan.in_order);
   };
   return launch;
 }

@@ -17,20 +17,18 @@ Launch launch_sort(ir::SortOp op, const CpuTarget& target) {
   const llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
   const std::int64_t extent = shape.back(), rows = mlir::ShapedType::getNumElements(shape.drop_back()),
                      passes = Sorter::merge_passes(extent);
-  const DType dtype = dtype_of_value(op.getX());
-  const bool packed = ir::sorts_packed(op.getX()), descending = op.getDescending();
-  const int lanes = target.lanes(8);
-  Launch launch{{name_of_location(op.getLoc()),
-                 fmt::format("sort {} {} packed={} lanes={}", name_of(dtype), descending ? "down" : "up",
-                             packed, lanes),
-                 op.getLoc(),
-                 {}},
-                {}};
+  const SortPlan plan{.dtype = dtype_of_value(op.getX()),
+                      .descending = op.getDescending(),
+                      .packed = ir::sorts_packed(op.getX()),
+                      .in_order = false,
+                      .lanes = target.lanes(8)};
+  Launch launch{{name_of_location(op.getLoc()), plan_key("sort", plan), op.getLoc(), {}}, {}};
   SortParams::append(launch.params, {{"extent", extent}, {"merge_passes", passes}});
   launch.extent = extent == 0 ? 0 : rows;
   launch.grain = grain_for(launch.extent, extent * (2 + passes) * 4);
 
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    const auto [dtype, descending, packed, in_order, lanes] = plan;
     const SortParams params(e, args.params);
     const mlir::Value n = params["extent"], merges = params["merge_passes"], zero = e.index(0);
     Sorter sorter(e, packed, n);

@@ -1,5 +1,6 @@
 #pragma once
 #include "codegen/emit/kernel_builder.h"
+#include "codegen/emit/plan_fields.h"
 #include "codegen/math/num.h"
 
 /// Sorting the elements of a row by key and then by index: no two are equal, so that every algorithm gives
@@ -8,6 +9,20 @@ namespace kiln::codegen {
 
 /// An integer whose order is the order of the result. No number, in either direction, has the greatest key.
 Num key_of(Num x, DType dtype, bool descending);
+
+/// Everything that the code of a sort depends on: equal plans, equal code.
+struct SortPlan {
+  DType dtype;
+  bool descending;
+  bool packed;    // an element's key and index are one i64
+  bool in_order;  // of a part of the row: kept in order, else collected and sorted
+  int lanes;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"dtype", &SortPlan::dtype}, PlanField{"descending", &SortPlan::descending},
+                      PlanField{"packed", &SortPlan::packed}, PlanField{"in_order", &SortPlan::in_order},
+                      PlanField{"lanes", &SortPlan::lanes});
+  }
+};
 
 /// An element in registers: one i64 with the key in its upper half and the index in the lower one, or key and
 /// index. An array of elements is a pointer for each part.

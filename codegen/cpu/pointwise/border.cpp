@@ -50,20 +50,28 @@ constexpr ParamNames border_axis_names{"extent", "low", "inner_extent"};
 using BorderParams = KernelParams<border_names>;
 using BorderAxisParams = KernelParams<border_axis_names>;
 
+/// Everything that the code depends on: equal plans, equal code.
+struct BorderPlan {
+  DType dtype;
+  int lanes;
+  double value;
+  std::vector<bool> padded_axes;  // which of the outer axes are
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"dtype", &BorderPlan::dtype}, PlanField{"lanes", &BorderPlan::lanes},
+                      PlanField{"value", &BorderPlan::value},
+                      PlanField{"padded_axes", &BorderPlan::padded_axes});
+  }
+};
+
 }  // namespace
 
 Launch launch_border(ir::PadOp pad, const CpuTarget& target) {
   const BorderRows rows(pad);
   const DType dtype = dtype_of_value(pad.getResult());
-  const mlir::TypedAttr value = llvm::cast<mlir::TypedAttr>(pad.getValueAttr());
-  const double number = number_of(value);
-  const int lanes = target.lanes(size_of(dtype));
-
-  std::string text;
-  llvm::raw_string_ostream(text) << "border " << name_of(dtype) << " lanes=" << lanes << " " << value
-                                 << " axes=";
-  for (const BorderRows::Axis& axis : rows.outer) text += axis.is_padded() ? "+" : "-";
-  Launch launch{{"border", text, pad.getLoc(), {}}, {}};
+  BorderPlan plan{dtype, target.lanes(size_of(dtype)),
+                  number_of(llvm::cast<mlir::TypedAttr>(pad.getValueAttr()))};
+  for (const BorderRows::Axis& axis : rows.outer) plan.padded_axes.push_back(axis.is_padded());
+  Launch launch{{"border", plan_key("border", plan), pad.getLoc(), {}}, {}};
   BorderParams::append(launch.params,
                        {{"row_elements", rows.elements}, {"head", rows.head}, {"tail", rows.tail}});
   for (const BorderRows::Axis& axis : rows.outer)
@@ -76,8 +84,8 @@ Launch launch_border(ir::PadOp pad, const CpuTarget& target) {
   constexpr std::int64_t cost = 3;
   launch.grain = grain_for(rows.count, cost * border / std::max<std::int64_t>(rows.count, 1));
 
-  const auto axes = llvm::map_to_vector(rows.outer, [](const BorderRows::Axis& a) { return a.is_padded(); });
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    const auto& [dtype, lanes, number, axes] = plan;
     const BorderParams params(e, args.params);
     const Value zero = e.index(0), step = e.index(lanes), length = params["row_elements"];
     const auto fill = [&](Value row, Value from, Value to) {

@@ -2,6 +2,7 @@
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/extension.h"
 #include "codegen/emit/kernel_params.h"
+#include "codegen/emit/plan_fields.h"
 #include "codegen/emit/scalar_expr.h"
 #include "codegen/target/tuning.h"
 
@@ -19,6 +20,39 @@ enum class RowKind {
   registers,  // the same, where a register has all elements of a side, selected from one of the
               // operand
   blocks,     // an extended axis of blocks, each contiguous in the operand
+};
+
+std::string_view word_of(RowKind kind) {
+  return kind == RowKind::copy        ? "copy"
+         : kind == RowKind::line      ? "line"
+         : kind == RowKind::registers ? "registers"
+                                      : "blocks";
+}
+
+/// A line of registers as far as it is built in: the lengths of its sides, and of the operand's elements that
+/// a register holds, which are all of a shorter operand.
+struct LineSides {
+  std::int64_t low, held, high;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"low", &LineSides::low}, PlanField{"held", &LineSides::held},
+                      PlanField{"high", &LineSides::high});
+  }
+};
+
+/// Everything that the code depends on: equal plans, equal code.
+struct ExtendPlan {
+  DType dtype;
+  ir::ExtendKind how;
+  int lanes;
+  RowKind kind;
+  std::optional<LineSides> sides;  // of rows that are registers
+  std::vector<bool> is_extended;   // the outer axes
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"dtype", &ExtendPlan::dtype}, PlanField{"how", &ExtendPlan::how},
+                      PlanField{"lanes", &ExtendPlan::lanes}, PlanField{"kind", &ExtendPlan::kind},
+                      PlanField{"sides", &ExtendPlan::sides},
+                      PlanField{"is_extended", &ExtendPlan::is_extended});
+  }
 };
 
 /// The loops over the result: axes outside of rows, merged where they are not extended, and rows.
@@ -87,23 +121,22 @@ class ExtendRowEmitter {
   /// A line whose first and last register are selected from the first and the last of the operand, or from
   /// its only one. The lengths of the sides are built in, and that of the operand if it is shorter than a
   /// register.
-  void registers(Value to, Value from, const ExtendedAxis& along, ir::ExtendKind how, Value inner,
+  void registers(Value to, Value from, const LineSides& sides, ir::ExtendKind how, Value inner,
                  Value extent) {
     const auto mask = [&](std::int64_t count) {
       return count < lanes_ ? e.mask_below(static_cast<int>(count), lanes_) : Value();
     };
-    const bool is_one = along.inner < lanes_;
+    const bool is_one = sides.held < lanes_;
     const Value lanes = e.index(lanes_), last = is_one ? e.index(0) : e.sub(inner, lanes);
     // The line of an operand of one register has the sides of a longer one.
-    const std::int64_t held = std::min<std::int64_t>(along.inner, lanes_);
-    const ExtendedAxis line{along.low + held + along.high(), along.low, held};
+    const ExtendedAxis line{sides.low + sides.held + sides.high, sides.low, sides.held};
     llvm::SmallVector<std::int32_t> sources(
         static_cast<std::size_t>(std::max<std::int64_t>(line.extent, lanes_)));
     for (const AxisPart& part : parts_of(line, how))
       for (std::int64_t i = 0; i < part.count; ++i)
         sources[static_cast<std::size_t>(part.to + i)] = static_cast<std::int32_t>(part.from + i * part.step);
     const auto elements_at = [&](Value source) {
-      return e.load(element(from, source), dtype_, lanes_, mask(held));
+      return e.load(element(from, source), dtype_, lanes_, mask(sides.held));
     };
     const auto side = [&](Value i, Value elements, llvm::ArrayRef<std::int32_t> sources) {
       e.store(e.shuffle(elements, elements, sources), element(to, i), dtype_, lanes_, mask(line.extent));
@@ -116,8 +149,8 @@ class ExtendRowEmitter {
     const Value end = e.sub(extent, lanes);
     if (!is_one)
       e.loop(lanes, end, lanes, [&](Value i) {
-        const Value source = e.min(e.sub(i, e.index(along.low)), last);
-        store(e.load(element(from, source), dtype_, lanes_), to, e.add(source, e.index(along.low)), lanes_);
+        const Value source = e.min(e.sub(i, e.index(sides.low)), last);
+        store(e.load(element(from, source), dtype_, lanes_), to, e.add(source, e.index(sides.low)), lanes_);
       });
     side(end, last_elements, llvm::ArrayRef(sources).take_back(count));
   }
@@ -175,33 +208,10 @@ class ExtendRowEmitter {
   int lanes_;
 };
 
-/// Everything that the code depends on.
-struct Extension {
-  DType dtype;
-  ir::ExtendKind how;
-  int lanes;
-  RowKind kind;
-  ExtendedAxis along;                   // its sides are built in where registers have them
-  llvm::SmallVector<bool> is_extended;  // the outer axes
-
-  std::string key() const {
-    std::string key = fmt::format(
-        "extend {} {} lanes={} {} axes=", ir::stringifyExtendKind(how).str(), name_of(dtype), lanes,
-        kind == RowKind::copy   ? "copy"
-        : kind == RowKind::line ? "line"
-        : kind == RowKind::registers
-            ? fmt::format("{}+{}+{}", along.low, along.inner < lanes ? std::to_string(along.inner) : "n",
-                          along.high())
-            : "blocks");
-    for (const bool extended : is_extended) key += extended ? "+" : "-";
-    return key;
-  }
-};
-
 /// The rows of a kernel, one after the other.
 class ExtensionEmitter {
  public:
-  ExtensionEmitter(KernelBuilder& e, const Extension& extension, const KernelArgs& args)
+  ExtensionEmitter(KernelBuilder& e, const ExtendPlan& extension, const KernelArgs& args)
       : e(e),
         extension_(extension),
         args_(args),
@@ -252,7 +262,7 @@ class ExtensionEmitter {
   void write(Value to, Value from) {
     if (extension_.kind == RowKind::copy) return row_.copy(to, from, block_);
     if (extension_.kind == RowKind::registers)
-      return row_.registers(to, from, extension_.along, extension_.how, inner_, extent_);
+      return row_.registers(to, from, *extension_.sides, extension_.how, inner_, extent_);
     row_.copy(at(to, e.mul(low_, block_)), from, inner_length_);
     extension_.kind == RowKind::line ? write_sides_of_line(to, from) : write_sides_of_blocks(to, from);
   }
@@ -276,7 +286,7 @@ class ExtensionEmitter {
   }
 
   KernelBuilder& e;
-  const Extension& extension_;
+  const ExtendPlan& extension_;
   const KernelArgs& args_;
   ExtendParams params_;
   ExtendRowEmitter row_;
@@ -289,11 +299,16 @@ Launch launch_extend(ir::ExtendOp extend, const CpuTarget& target) {
   const DType dtype = dtype_of_value(extend.getResult());
   const int lanes = target.lanes(size_of(dtype));
   const ExtendRows rows(extend, lanes);
-  const Extension extension{
-      dtype,      extend.getKind(),
-      lanes,      rows.kind,
-      rows.along, llvm::map_to_vector(rows.outer, [](const ExtendedAxis& a) { return a.is_extended(); })};
-  Launch launch{{name_of_location(extend.getLoc()), extension.key(), extend.getLoc(), {}}, {}};
+  ExtendPlan extension{.dtype = dtype,
+                       .how = extend.getKind(),
+                       .lanes = lanes,
+                       .kind = rows.kind,
+                       .sides = {},
+                       .is_extended = {}};
+  if (rows.kind == RowKind::registers)
+    extension.sides = {rows.along.low, std::min<std::int64_t>(rows.along.inner, lanes), rows.along.high()};
+  for (const ExtendedAxis& axis : rows.outer) extension.is_extended.push_back(axis.is_extended());
+  Launch launch{{name_of_location(extend.getLoc()), plan_key("extend", extension), extend.getLoc(), {}}, {}};
   ExtendParams::append(launch.params, {{"block", rows.block},
                                        {"low", rows.along.low},
                                        {"inner", rows.along.inner},

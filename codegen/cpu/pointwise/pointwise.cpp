@@ -103,16 +103,25 @@ bool writes_nontemporally(const LoopNest& nest, std::size_t first_output, const 
                                        nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)));
 }
 
-/// Everything that the code depends on.
+/// What the code depends on: equal plans, equal code.
+struct PointwisePlan {
+  NestPlan nest;
+  bool nontemporal, software_prefetch;
+  std::string expression;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"nest", &PointwisePlan::nest},
+                      PlanField{"nontemporal", &PointwisePlan::nontemporal},
+                      PlanField{"software_prefetch", &PointwisePlan::software_prefetch},
+                      PlanField{"expression", &PointwisePlan::expression});
+  }
+};
+
 struct Pointwise {
   PointwiseBody body;
   LoopNest nest;
   bool nontemporal, software_prefetch;
 
-  std::string key() const {
-    return fmt::format("pointwise {}{}{}{}", nest.key(), nontemporal ? " past-caches" : "",
-                       software_prefetch ? " ahead" : "", body.expr.key());
-  }
+  PointwisePlan plan() const { return {nest.plan(), nontemporal, software_prefetch, body.expr.text()}; }
 };
 
 class PointwiseLoops {
@@ -203,10 +212,11 @@ Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target) {
                          .nest = nest,
                          .nontemporal = writes_nontemporally(nest, pointwise.body.first_output, target),
                          .software_prefetch = software_prefetch};
-  Launch launch{{name_of_location(fusion.getLoc()), kernel.key(), fusion.getLoc(), {}}, {}};
+  Launch launch{
+      {name_of_location(fusion.getLoc()), plan_key("pointwise", kernel.plan()), fusion.getLoc(), {}}, {}};
   launch.request.in_order = true;
   launch.uses_random = kernel.body.uses_random();
-  set_geometry(launch, nest, 1 + static_cast<std::int64_t>(expr.key().size() / 40));
+  set_geometry(launch, nest, 1 + static_cast<std::int64_t>(expr.text().size() / 40));
   kernel.body.append_params(launch.params);
   launch.request.emit = [kernel](KernelBuilder& e, const KernelArgs& args) {
     PointwiseLoops(e, kernel, args).run();
@@ -224,7 +234,7 @@ Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, 
       unroll_for_transposes(0, extents, accesses, lanes, size_of(dtype), false).value_or(Unroll{lanes});
   LoopNest nest(std::move(extents), std::move(accesses), unroll.lanes, unroll.registers, unroll.rows);
   nest.allow_overlaps();
-  Launch launch{{"copy", "copy " + nest.key(), loc, {}}, {}};
+  Launch launch{{"copy", plan_key("copy", nest.plan()), loc, {}}, {}};
   set_geometry(launch, nest, 1);
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     nest.emit_blocks(e, args, [&](llvm::MutableArrayRef<LoopPoint> rows) {

@@ -15,6 +15,18 @@ namespace {
 constexpr ParamNames scatter_names{"rows", "updates", "outer_count", "row_elements"};
 using ScatterParams = KernelParams<scatter_names>;
 
+/// Everything that the code depends on: equal plans, equal code.
+struct ScatterPlan {
+  bool adds;  // else replaces
+  DType dtype, index_dtype;
+  int lanes;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"adds", &ScatterPlan::adds}, PlanField{"dtype", &ScatterPlan::dtype},
+                      PlanField{"index_dtype", &ScatterPlan::index_dtype},
+                      PlanField{"lanes", &ScatterPlan::lanes});
+  }
+};
+
 }  // namespace
 
 Launch launch_scatter(ir::ScatterOp op, const CpuTarget& target) {
@@ -24,15 +36,12 @@ Launch launch_scatter(ir::ScatterOp op, const CpuTarget& target) {
                inner = mlir::ShapedType::getNumElements(shape.drop_front(axis + 1)), rows = shape[axis];
   std::int64_t updates = ir::ranked(op.getIndices()).getNumElements();
 
-  DType dtype = dtype_of_value(op.getX()), index_dtype = dtype_of_value(op.getIndices());
-  bool adds = op.getKind() == ir::ScatterKind::add;
-  int lanes = inner == 1 ? 1 : target.lanes(size_of(dtype));
-  Launch launch{{name_of_location(op.getLoc()),
-                 fmt::format("scatter {} {} by {} lanes={}", adds ? "add" : "replace", name_of(dtype),
-                             name_of(index_dtype), lanes),
-                 op.getLoc(),
-                 {}},
-                {}};
+  const DType element = dtype_of_value(op.getX());
+  const ScatterPlan plan{.adds = op.getKind() == ir::ScatterKind::add,
+                         .dtype = element,
+                         .index_dtype = dtype_of_value(op.getIndices()),
+                         .lanes = inner == 1 ? 1 : target.lanes(size_of(element))};
+  Launch launch{{name_of_location(op.getLoc()), plan_key("scatter", plan), op.getLoc(), {}}, {}};
   ScatterParams::append(
       launch.params, {{"rows", rows}, {"updates", updates}, {"outer_count", outer}, {"row_elements", inner}});
   std::int64_t work = updates * outer * inner;
@@ -44,6 +53,7 @@ Launch launch_scatter(ir::ScatterOp op, const CpuTarget& target) {
       std::max<std::int64_t>(1, work < tuning::least_task_cost ? rows : llvm::divideCeilSigned(rows, parts));
 
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
+    const auto& [adds, dtype, index_dtype, lanes] = plan;
     const ScatterParams params(e, args.params);
     mlir::Value row_count = params["rows"], update_count = params["updates"],
                 outer_count = params["outer_count"], width = params["row_elements"];

@@ -6,6 +6,7 @@
 // or L2.
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/kernel_params.h"
+#include "codegen/emit/plan_fields.h"
 #include "codegen/emit/scalar_expr.h"
 #include "codegen/math/math.h"
 #include "codegen/target/choices.h"
@@ -31,9 +32,11 @@ struct CumulativePlan {
   /// In a step of the loop over a long row.
   static constexpr int step_registers = 4;
 
-  std::string key() const {
-    return fmt::format("{} {} lanes={} registers={}{}", ir::stringifyReduceKind(kind).str(), name_of(dtype),
-                       lanes, registers, divides_rows ? " parts" : "");
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"dtype", &CumulativePlan::dtype}, PlanField{"kind", &CumulativePlan::kind},
+                      PlanField{"lanes", &CumulativePlan::lanes},
+                      PlanField{"registers", &CumulativePlan::registers},
+                      PlanField{"divides_rows", &CumulativePlan::divides_rows});
   }
 };
 
@@ -168,8 +171,7 @@ Launch launch_cumulative(ir::CumulativeOp op, const CpuTarget& target) {
                             .divides_rows = is_long && arrays == 1};
   const std::int64_t strip =
       choices::previous_row_bytes(*target.machine) / static_cast<std::int64_t>(size_of(dtype));
-  Launch launch{{name_of_location(op.getLoc()), fmt::format("cumulative {}", plan.key()), op.getLoc(), {}},
-                {}};
+  Launch launch{{name_of_location(op.getLoc()), plan_key("cumulative", plan), op.getLoc(), {}}, {}};
   CumulativeParams::append(launch.params, {{"rows", rows}, {"row_length", length}, {"strip_length", strip}});
   launch.extent = arrays * rows * length == 0 ? 0 : (plan.divides_rows ? length : arrays);
   launch.grain =

@@ -21,7 +21,7 @@ std::int64_t least_piece(const Reduction& red) {
 
 Launch launch_reduce(ir::FusionOp fusion, const CpuTarget& target) {
   const Reduction red = plan_reduction(fusion, target);
-  Launch launch{{name_of_location(fusion.getLoc()), red.key(), fusion.getLoc(), {}}, {}};
+  Launch launch{{name_of_location(fusion.getLoc()), plan_key("reduce", red.plan()), fusion.getLoc(), {}}, {}};
   launch.request.in_order = true;
   append_params(launch.params, red);
   launch.extent = red.nest.elements() == 0 ? 0 : red.nest.outer_extent();

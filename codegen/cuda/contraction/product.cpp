@@ -5,6 +5,7 @@
 #include "codegen/cuda/contraction/product_tile.h"
 #include "codegen/cuda/launch.h"
 #include "codegen/emit/contraction.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -23,7 +24,7 @@ constexpr int shared_vector = 4;  // elements of a load from shared memory
 
 /// Everything that the code depends on.
 struct ProductPlan {
-  int lhs_operand, rhs_operand;
+  FactorOperands operands;
   int side;            // of the part of a thread: of 4 by 4 or 8 by 8 elements
   std::int64_t panel;  // 0: B is not packed
   bool one_chunk;
@@ -36,10 +37,13 @@ struct ProductPlan {
   TileExtents tile_extents() const { return {tile(), tile()}; }
   /// Between values of k in shared memory: the threads of a warp write to different banks.
   std::int64_t shared_stride() const { return tile() + shared_vector; }
-  std::string key() const {
-    return fmt::format("product {} lhs={}{} rhs={}{} panel={}{} outer={}", side, lhs_operand,
-                       lhs_along_k ? "k" : "", rhs_operand, rhs_along_k ? "k" : "", panel,
-                       one_chunk ? "" : " chunks", outer_count);
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"operands", &ProductPlan::operands}, PlanField{"side", &ProductPlan::side},
+                      PlanField{"panel", &ProductPlan::panel},
+                      PlanField{"one_chunk", &ProductPlan::one_chunk},
+                      PlanField{"lhs_along_k", &ProductPlan::lhs_along_k},
+                      PlanField{"rhs_along_k", &ProductPlan::rhs_along_k},
+                      PlanField{"outer_count", &ProductPlan::outer_count});
   }
 };
 
@@ -54,26 +58,20 @@ class ProductEmitter {
         epilogue_(epilogue),
         args_(args),
         params_(e, args.params),
+        batch_(e, args.params, ProductParams::size, product.outer_count),
         team_(e, Team::most),
         thread_(team_.thread()),
-        place_(e, args.begin, params_["row_tiles"], params_["column_tiles"], product.tile_extents(),
-               batch_axes(params_, product.outer_count)) {}
+        place_(e, args.begin, params_["row_tiles"], params_["column_tiles"], product.tile_extents(), batch_) {
+  }
 
   void run() {
     divide_operands();
     const std::int64_t elements = k_step * product_.shared_stride();
     lhs_.shared = team_.shared(DType::f32, elements);
     rhs_.shared = team_.shared(DType::f32, elements);
-    const Value zero = e.index(0), k_extent = params_["k_extent"];
-    if (product_.one_chunk) return store(chunk(zero, k_extent));
-    const Value length = e.index(Tile::chunk);
-    const Values none(count(), arithmetic_.initial_total(e));
-    store(e.loop(zero, k_extent, length, none, [&](Value from, mlir::ValueRange totals) {
-      Values next;
-      for (auto [total, sum] : llvm::zip(totals, chunk(from, e.min(e.add(from, length), k_extent))))
-        next.push_back(arithmetic_.plus(e, total, sum));
-      return next;
-    }));
+    const Tile sums{DType::f32, product_.side, product_.side, 1};
+    store(sums.sum_over_chunks(e, params_["k_extent"], product_.one_chunk,
+                               [&](Value from, Value to) { return chunk(from, to); }));
   }
 
  private:
@@ -85,13 +83,13 @@ class ProductEmitter {
       return e.element(e.buffer(args_.buffers, operand), offset, DType::f32);
     };
     const Value one = e.index(1);
-    lhs_.base = base(product_.lhs_operand, e.add(params_["lhs_offset"], place_.lhs_offset));
+    lhs_.base = base(product_.operands.lhs, e.add(params_["lhs_offset"], place_.lhs_offset));
     lhs_.k_stride = product_.lhs_along_k ? one : params_["lhs_k_stride"];
     lhs_.divide(e, team_, step,
                 {place_.first_row, params_["rows"], product_.tile(),
                  [&](Value row) { return e.mul(row, params_["lhs_stride"]); }},
                 product_.lhs_along_k);
-    rhs_.base = base(product_.rhs_operand, place_.rhs_offset);
+    rhs_.base = base(product_.operands.rhs, place_.rhs_offset);
     rhs_.k_stride = product_.panel > 0     ? e.index(product_.panel)
                     : product_.rhs_along_k ? one
                                            : params_["rhs_k_stride"];
@@ -210,19 +208,17 @@ class ProductEmitter {
   }
 
   void store(mlir::ValueRange sums) {
-    epilogue_.prepare(e, args_, ProductParams::end<BatchAxis>(product_.outer_count), place_.batch_index);
+    epilogue_.prepare(e, args_, batch_.end(), place_.batch_index);
     const Value rows = params_["rows"], columns = params_["columns"];
-    for (int r = 0; r < product_.side; ++r) {
-      const Value row = e.add(place_.first_row, line(row_number(), r));
-      e.when(e.less(row, rows), [&] {
-        for (int c = 0; c < product_.side; ++c) {
-          const Value column = e.add(place_.first_column, line(column_number(), c));
-          e.when(e.less(column, columns), [&] {
-            epilogue_.store(e, {sums[static_cast<unsigned>(r * product_.side + c)]}, row, column, 1, {});
-          });
-        }
-      });
-    }
+    const std::int64_t side = product_.side;
+    store_elements(
+        e, epilogue_, rows, columns,
+        {side, side,
+         [&](std::int64_t r) { return e.add(place_.first_row, line(row_number(), static_cast<int>(r))); },
+         [&](std::int64_t c) {
+           return e.add(place_.first_column, line(column_number(), static_cast<int>(c)));
+         },
+         [&](std::int64_t r, std::int64_t c) { return sums[static_cast<unsigned>(r * side + c)]; }});
   }
 
   KernelBuilder& e;
@@ -230,6 +226,7 @@ class ProductEmitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const ProductParams params_;
+  const OuterAxes batch_;
   const Tile arithmetic_{DType::f32, 1, 1, 1};
   Team team_;
   Value thread_;
@@ -254,18 +251,16 @@ Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root) {
   const std::int64_t rows = extents.back(),
                      matrices = mlir::ShapedType::getNumElements(llvm::ArrayRef(extents).drop_back());
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
-  const ProductPlan product{
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(p.rhs),
-      .side = side_for(rows, p.columns, matrices, epilogue),
-      .panel = p.unpacked ? 0 : p.panel,
-      .one_chunk = p.k_extent <= Tile::chunk,
-      .lhs_along_k = p.k_stride == 1,
-      .rhs_along_k = p.unpacked && unpacked.row_stride == 1,
-      .outer_count = extents.size() - 1};
+  const ProductPlan product{.operands = FactorOperands::of(p.lhs, p.rhs),
+                            .side = side_for(rows, p.columns, matrices, epilogue),
+                            .panel = p.unpacked ? 0 : p.panel,
+                            .one_chunk = p.k_extent <= Tile::chunk,
+                            .lhs_along_k = p.k_stride == 1,
+                            .rhs_along_k = p.unpacked && unpacked.row_stride == 1,
+                            .outer_count = extents.size() - 1};
   const std::int64_t row_tiles = llvm::divideCeilSigned(rows, product.tile()),
                      column_tiles = llvm::divideCeilSigned(p.columns, product.tile());
-  Launch launch{{name_of_location(fusion.getLoc()), product.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
+  Launch launch = planned_launch<ProductEmitter>(fusion, "product", product, epilogue);
   launch.request.gpu = {fmt::format("a block per tile of {0} by {0}", product.tile()), Team::most,
                         Team::most};
   ProductParams::append(launch.params, {{"k_extent", p.k_extent},
@@ -279,13 +274,9 @@ Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root) {
                                         {"panel_stride", p.k_extent * p.panel},
                                         {"rhs_k_stride", unpacked.row_stride},
                                         {"rhs_column_stride", unpacked.column_stride}});
-  append_batch(launch.params, epilogue, product.outer_count);
+  OuterAxes::append(launch.params, epilogue);
   epilogue.append_params(launch.params);
   launch.extent = matrices * row_tiles * column_tiles;
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    ProductEmitter(e, product, own, args).run();
-  };
   return launch;
 }
 

@@ -5,6 +5,7 @@
 #include "codegen/cuda/contraction/product_tile.h"
 #include "codegen/cuda/launch.h"
 #include "codegen/emit/contraction.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -19,14 +20,15 @@ using ProductChainsParams = KernelParams<product_chains_names>;
 
 /// Everything that the code depends on.
 struct ProductChainsPlan {
-  int lhs_operand, rhs_operand;
+  FactorOperands operands;
   std::int64_t panel;  // 0: B is not packed
   bool one_chunk;
   std::size_t outer_count;
-
-  std::string key() const {
-    return fmt::format("chains lhs={} rhs={} panel={}{} outer={}", lhs_operand, rhs_operand, panel,
-                       one_chunk ? "" : " chunks", outer_count);
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"operands", &ProductChainsPlan::operands},
+                      PlanField{"panel", &ProductChainsPlan::panel},
+                      PlanField{"one_chunk", &ProductChainsPlan::one_chunk},
+                      PlanField{"outer_count", &ProductChainsPlan::outer_count});
   }
 };
 
@@ -42,8 +44,8 @@ class ProductChainsEmitter {
         epilogue_(epilogue),
         args_(args),
         params_(e, args.params),
-        place_(e, args.begin, params_["rows"], params_["columns"], {1, 1},
-               batch_axes(params_, chains.outer_count)) {}
+        batch_(e, args.params, ProductChainsParams::size, chains.outer_count),
+        place_(e, args.begin, params_["rows"], params_["columns"], {1, 1}, batch_) {}
 
   void run() {
     choose_operands();
@@ -79,7 +81,7 @@ class ProductChainsEmitter {
     const auto base = [&](int operand, Value offset) {
       return e.element(e.buffer(args_.buffers, operand), offset, DType::f32);
     };
-    lhs_ = base(chains_.lhs_operand,
+    lhs_ = base(chains_.operands.lhs,
                 e.add(params_["lhs_offset"],
                       e.add(place_.lhs_offset, e.mul(place_.first_row, params_["lhs_stride"]))));
     lhs_k_stride_ = params_["lhs_k_stride"];
@@ -91,7 +93,7 @@ class ProductChainsEmitter {
       offset = e.add(e.mul(e.div(column, panel), params_["panel_stride"]), e.rem(column, panel));
       rhs_k_stride_ = panel;
     }
-    rhs_ = base(chains_.rhs_operand, e.add(place_.rhs_offset, offset));
+    rhs_ = base(chains_.operands.rhs, e.add(place_.rhs_offset, offset));
   }
 
   /// The sum over k in [from, to), at most a chunk. Several values of k are loaded at a time, so that their
@@ -119,7 +121,7 @@ class ProductChainsEmitter {
   }
 
   void store(Value sum) {
-    epilogue_.prepare(e, args_, ProductChainsParams::end<BatchAxis>(chains_.outer_count), place_.batch_index);
+    epilogue_.prepare(e, args_, batch_.end(), place_.batch_index);
     epilogue_.store(e, {sum}, place_.first_row, place_.first_column, 1, {});
   }
 
@@ -128,6 +130,7 @@ class ProductChainsEmitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const ProductChainsParams params_;
+  const OuterAxes batch_;
   const Tile arithmetic_{DType::f32, 1, 1, 1};
   TilePlace place_;
   Value lhs_, rhs_, lhs_k_stride_, rhs_k_stride_;
@@ -145,13 +148,11 @@ std::optional<Launch> launch_gpu_chains(ir::FusionOp fusion, ir::PackedDotOp roo
   const std::int64_t rows = extents.back();
   if (rows * p.columns > most_results) return std::nullopt;
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
-  const ProductChainsPlan chains{
-      .lhs_operand = static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber()),
-      .rhs_operand = static_cast<int>(p.rhs),
-      .panel = p.unpacked ? 0 : p.panel,
-      .one_chunk = p.k_extent <= Tile::chunk,
-      .outer_count = extents.size() - 1};
-  Launch launch{{name_of_location(fusion.getLoc()), chains.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
+  const ProductChainsPlan chains{.operands = FactorOperands::of(p.lhs, p.rhs),
+                                 .panel = p.unpacked ? 0 : p.panel,
+                                 .one_chunk = p.k_extent <= Tile::chunk,
+                                 .outer_count = extents.size() - 1};
+  Launch launch = planned_launch<ProductChainsEmitter>(fusion, "product by chains", chains, epilogue);
   if (chains.one_chunk)
     launch.request.gpu.schedule = "a thread per result";
   else
@@ -165,13 +166,9 @@ std::optional<Launch> launch_gpu_chains(ir::FusionOp fusion, ir::PackedDotOp roo
                                               {"panel_stride", p.k_extent * p.panel},
                                               {"rhs_k_stride", unpacked.row_stride},
                                               {"rhs_column_stride", unpacked.column_stride}});
-  append_batch(launch.params, epilogue, chains.outer_count);
+  OuterAxes::append(launch.params, epilogue);
   epilogue.append_params(launch.params);
   launch.extent = mlir::ShapedType::getNumElements(extents) * p.columns;
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    ProductChainsEmitter(e, chains, own, args).run();
-  };
   return launch;
 }
 

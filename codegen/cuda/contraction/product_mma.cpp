@@ -4,6 +4,7 @@
 // rows and columns beyond the last one are read as the last one, and not stored.
 #include "codegen/cuda/contraction/product_tile.h"
 #include "codegen/cuda/launch.h"
+#include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "ir/views.h"
 #include "runtime/fail.h"
@@ -35,6 +36,10 @@ constexpr std::int64_t warps = Team::most / Team::warp;
 /// Of a block: warps one below the other, each with `down` by `across` instructions.
 struct BlockTile {
   std::int64_t warps_down, down, across;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"warps_down", &BlockTile::warps_down}, PlanField{"down", &BlockTile::down},
+                      PlanField{"across", &BlockTile::across});
+  }
 
   std::int64_t warps_across() const { return warps / warps_down; }
   std::int64_t warp_rows() const { return down * rows_of_mma; }
@@ -55,7 +60,7 @@ BlockTile tile_for(std::int64_t rows, std::int64_t columns, std::int64_t matrice
 /// Everything that the code depends on.
 struct MmaPlan {
   DType factors;  // f16, bf16, or f32: rounded to TF32
-  int lhs_operand, rhs_operand;
+  FactorOperands operands;
   BlockTile tile;
   bool one_chunk;
   bool lhs_along_k, rhs_along_k;  // neighbours in memory
@@ -63,10 +68,12 @@ struct MmaPlan {
 
   std::int64_t values_of_word() const { return factors == DType::f32 ? 1 : 2; }
   std::int64_t k_step() const { return words_of_step * values_of_word(); }
-  std::string key() const {
-    return fmt::format("product by mma {} {}x{} lhs={}{} rhs={}{}{} outer={}", name_of(factors), tile.rows(),
-                       tile.columns(), lhs_operand, lhs_along_k ? "k" : "", rhs_operand,
-                       rhs_along_k ? "k" : "", one_chunk ? "" : " chunks", outer_count);
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"factors", &MmaPlan::factors}, PlanField{"operands", &MmaPlan::operands},
+                      PlanField{"tile", &MmaPlan::tile}, PlanField{"one_chunk", &MmaPlan::one_chunk},
+                      PlanField{"lhs_along_k", &MmaPlan::lhs_along_k},
+                      PlanField{"rhs_along_k", &MmaPlan::rhs_along_k},
+                      PlanField{"outer_count", &MmaPlan::outer_count});
   }
 };
 
@@ -82,12 +89,13 @@ class MmaEmitter {
         epilogue_(epilogue),
         args_(args),
         params_(e, args.params),
+        batch_(e, args.params, MmaParams::size, product.outer_count),
         team_(e, Team::most),
         lane_(team_.lane()),
         warp_(team_.warp_number()),
         k_extent_(params_["k_extent"]),
-        place_(e, args.begin, params_["row_tiles"], params_["column_tiles"], product.tile.extents(),
-               batch_axes(params_, product.outer_count)) {}
+        place_(e, args.begin, params_["row_tiles"], params_["column_tiles"], product.tile.extents(), batch_) {
+  }
 
   void run() {
     divide_operands();
@@ -120,13 +128,13 @@ class MmaEmitter {
     const auto base = [&](int operand, Value offset) {
       return e.element(e.buffer(args_.buffers, operand), offset, product_.factors);
     };
-    lhs_.base = base(product_.lhs_operand, e.add(params_["lhs_offset"], place_.lhs_offset));
+    lhs_.base = base(product_.operands.lhs, e.add(params_["lhs_offset"], place_.lhs_offset));
     lhs_.k_stride = product_.lhs_along_k ? e.index(1) : params_["lhs_k_stride"];
     lhs_.divide(e, team_, step,
                 {place_.first_row, params_["rows"], tile_.rows(),
                  [&](Value row) { return e.mul(row, params_["lhs_stride"]); }},
                 product_.lhs_along_k);
-    rhs_.base = base(product_.rhs_operand, e.add(params_["rhs_offset"], place_.rhs_offset));
+    rhs_.base = base(product_.operands.rhs, e.add(params_["rhs_offset"], place_.rhs_offset));
     rhs_.k_stride = product_.rhs_along_k ? e.index(1) : params_["rhs_k_stride"];
     rhs_.divide(e, team_, step,
                 {place_.first_column, params_["columns"], tile_.columns(),
@@ -242,23 +250,18 @@ class MmaEmitter {
   }
 
   void store(mlir::ValueRange sums) {
-    epilogue_.prepare(e, args_, MmaParams::end<BatchAxis>(product_.outer_count), place_.batch_index);
+    epilogue_.prepare(e, args_, batch_.end(), place_.batch_index);
     const Value rows = params_["rows"], columns = params_["columns"];
     const Value my_row = e.add(e.add(place_.first_row, first_warp_row()), group()),
                 my_column =
                     e.add(e.add(place_.first_column, first_warp_column()), e.mul(in_group(), e.index(2)));
-    for (std::int64_t r = 0; r < 2 * tile_.down; ++r) {
-      const Value row = e.add(my_row, e.index(8 * r));
-      e.when(e.less(row, rows), [&] {
-        for (std::int64_t c = 0; c < 2 * tile_.across; ++c) {
-          const Value column = e.add(my_column, e.index(c / 2 * columns_of_mma + c % 2));
-          e.when(e.less(column, columns), [&] {
-            const std::int64_t sum = (r / 2 * tile_.across + c / 2) * 4 + r % 2 * 2 + c % 2;
-            epilogue_.store(e, {sums[static_cast<std::size_t>(sum)]}, row, column, 1, {});
-          });
-        }
-      });
-    }
+    store_elements(
+        e, epilogue_, rows, columns,
+        {2 * tile_.down, 2 * tile_.across, [&](std::int64_t r) { return e.add(my_row, e.index(8 * r)); },
+         [&](std::int64_t c) { return e.add(my_column, e.index(c / 2 * columns_of_mma + c % 2)); },
+         [&](std::int64_t r, std::int64_t c) {
+           return sums[static_cast<std::size_t>((r / 2 * tile_.across + c / 2) * 4 + r % 2 * 2 + c % 2)];
+         }});
   }
 
   KernelBuilder& e;
@@ -267,6 +270,7 @@ class MmaEmitter {
   Epilogue& epilogue_;
   const KernelArgs& args_;
   const MmaParams params_;
+  const OuterAxes batch_;
   const Tile arithmetic_{DType::f32, 1, 1, 1};
   Team team_;
   Value lane_, warp_, k_extent_;
@@ -308,8 +312,7 @@ Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root) {
   const std::int64_t rows = extents.back(),
                      matrices = mlir::ShapedType::getNumElements(llvm::ArrayRef(extents).drop_back());
   const MmaPlan product{.factors = dtype_of_value(root.getLhs()),
-                        .lhs_operand = lhs.operand,
-                        .rhs_operand = rhs.operand,
+                        .operands = {lhs.operand, rhs.operand},
                         .tile = tile_for(rows, columns, matrices, epilogue),
                         .one_chunk = lhs.k_extent <= Tile::chunk,
                         .lhs_along_k = lhs.k_stride == 1,
@@ -317,7 +320,7 @@ Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root) {
                         .outer_count = extents.size() - 1};
   const std::int64_t row_tiles = llvm::divideCeilSigned(rows, product.tile.rows()),
                      column_tiles = llvm::divideCeilSigned(columns, product.tile.columns());
-  Launch launch{{name_of_location(fusion.getLoc()), product.key() + epilogue.key(), fusion.getLoc(), {}}, {}};
+  Launch launch = planned_launch<MmaEmitter>(fusion, "product by mma", product, epilogue);
   launch.request.gpu = {fmt::format("a block per tile of {} by {}, on tensor cores", product.tile.rows(),
                                     product.tile.columns()),
                         Team::most, Team::most};
@@ -333,13 +336,9 @@ Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root) {
                                     {"rhs_offset", rhs.view.offset},
                                     {"rhs_k_stride", rhs.k_stride},
                                     {"rhs_column_stride", rhs.line_stride}});
-  append_batch(launch.params, epilogue, product.outer_count);
+  OuterAxes::append(launch.params, epilogue);
   epilogue.append_params(launch.params);
   launch.extent = matrices * row_tiles * column_tiles;
-  launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
-    Epilogue own = epilogue;
-    MmaEmitter(e, product, own, args).run();
-  };
   return launch;
 }
 

@@ -6,37 +6,37 @@ namespace kiln::codegen {
 
 using mlir::Value;
 
-void append_batch(std::vector<std::int64_t>& params, const Epilogue& epilogue, std::size_t rank) {
-  for (std::size_t i = 0; i < rank; ++i)
-    BatchAxis::append(params, {{"extent", epilogue.extents()[i]},
-                               {"lhs_stride", epilogue.extra_strides(0)[i]},
-                               {"rhs_stride", epilogue.extra_strides(1)[i]}});
-}
-
 bool prefers_large_tile(TileExtents result, std::int64_t matrices, TileExtents small, TileExtents large,
                         const Epilogue& epilogue) {
   constexpr std::int64_t many_tiles = 256;
-  constexpr std::size_t short_epilogue = 200;  // of its key
+  constexpr std::size_t short_epilogue = 200;
   const std::int64_t tiles = matrices * llvm::divideCeilSigned(result.rows, large.rows) *
                              llvm::divideCeilSigned(result.columns, large.columns);
   const bool is_filled = result.rows > small.rows && result.columns > small.columns;
-  return is_filled && tiles >= many_tiles && epilogue.key().size() <= short_epilogue;
+  return is_filled && tiles >= many_tiles && epilogue.code_length() <= short_epilogue;
 }
 
 TilePlace::TilePlace(KernelBuilder& e, Value number, Value row_tiles, Value column_tiles, TileExtents tile,
-                     llvm::ArrayRef<BatchAxis> batch) {
+                     const OuterAxes& batch) {
   const Value tiles = e.mul(row_tiles, column_tiles);
   const Value matrix = e.div(number, tiles), in_matrix = e.rem(number, tiles);
   first_row = e.mul(e.rem(in_matrix, row_tiles), e.index(tile.rows));
   first_column = e.mul(e.div(in_matrix, row_tiles), e.index(tile.columns));
+  batch_index = batch.index(e, matrix);
+  lhs_offset = batch.lhs_offset(e, batch_index);
+  rhs_offset = batch.rhs_offset(e, batch_index);
+}
 
-  llvm::SmallVector<Value> extents;
-  for (const BatchAxis& axis : batch) extents.push_back(axis["extent"]);
-  batch_index = e.coordinates(matrix, extents);
-  lhs_offset = rhs_offset = e.index(0);
-  for (auto [index, axis] : llvm::zip(batch_index, batch)) {
-    lhs_offset = e.add(lhs_offset, e.mul(index, axis["lhs_stride"]));
-    rhs_offset = e.add(rhs_offset, e.mul(index, axis["rhs_stride"]));
+void store_elements(KernelBuilder& e, Epilogue& epilogue, Value rows, Value columns,
+                    const ThreadElements& elements) {
+  for (std::int64_t r = 0; r < elements.rows; ++r) {
+    const Value row = elements.row_at(r);
+    e.when(e.less(row, rows), [&] {
+      for (std::int64_t c = 0; c < elements.columns; ++c) {
+        const Value column = elements.column_at(c);
+        e.when(e.less(column, columns), [&] { epilogue.store(e, {elements.sum(r, c)}, row, column, 1, {}); });
+      }
+    });
   }
 }
 

@@ -1,25 +1,11 @@
 #pragma once
 #include "codegen/cuda/team.h"
 #include "codegen/emit/epilogue.h"
-#include "codegen/emit/kernel_params.h"
+#include "codegen/emit/outer_axes.h"
 
 /// What the schedules of matrix products share: which tile of the result a block of threads has, and how the
 /// operands of a step of k go through shared memory.
 namespace kiln::codegen {
-
-/// Of each axis of the batch, after a product's own parameters.
-inline constexpr ParamNames batch_axis_names{"extent", "lhs_stride", "rhs_stride"};
-using BatchAxis = KernelParams<batch_axis_names>;
-
-template <class Params>
-llvm::SmallVector<BatchAxis> batch_axes(const Params& params, std::size_t rank) {
-  llvm::SmallVector<BatchAxis> axes;
-  for (std::size_t i = 0; i < rank; ++i) axes.push_back(params.template group<BatchAxis>(i));
-  return axes;
-}
-/// Appends a BatchAxis for each of the first `rank` outer axes of the epilogue; strides are its extra strides
-/// 0 and 1.
-void append_batch(std::vector<std::int64_t>& params, const Epilogue& epilogue, std::size_t rank);
 
 /// Whether the larger of two tiles pays: it reads each operand fewer times, but there are fewer of them, and
 /// each thread has code of the epilogue for more elements.
@@ -38,8 +24,19 @@ struct TilePlace {
   /// `number`: of the block. The row tiles of a column tile come one after the other, so that B stays in the
   /// cache.
   TilePlace(KernelBuilder& e, mlir::Value number, mlir::Value row_tiles, mlir::Value column_tiles,
-            TileExtents tile, llvm::ArrayRef<BatchAxis> batch);
+            TileExtents tile, const OuterAxes& batch);
 };
+
+/// The elements of the result that a thread has, by number: where they are, and their sums.
+struct ThreadElements {
+  std::int64_t rows, columns;
+  llvm::function_ref<mlir::Value(std::int64_t row)> row_at;
+  llvm::function_ref<mlir::Value(std::int64_t column)> column_at;
+  llvm::function_ref<mlir::Value(std::int64_t row, std::int64_t column)> sum;
+};
+/// The epilogue of those that are inside of a result of `rows` by `columns`.
+void store_elements(KernelBuilder& e, Epilogue& epilogue, mlir::Value rows, mlir::Value columns,
+                    const ThreadElements& elements);
 
 /// A or B: how a block brings a step of k to shared memory, in words, each of `values_of_word` neighbours
 /// along k. The first value of word i of a thread lies at base + first[i] + k * k_stride, with k that of the

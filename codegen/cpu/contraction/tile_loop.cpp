@@ -1,0 +1,151 @@
+// The loop over k of a tile.
+#include "codegen/cpu/contraction/tile_loop.h"
+
+namespace kiln::codegen {
+
+TileLoop::TileLoop(const ContractionKernel& kernel, const Staging& staging, TileEnd& end)
+    : k_(kernel), staging_(staging), end_(end) {
+  if (k_.plan.tasks.one_chunk && k_.plan.end.rolled) sums_ = k_.e.stack(k_.wide(), k_.plan.tile_elements());
+}
+
+void TileLoop::clear_totals() const {
+  KernelBuilder& e = k_.e;
+  const Tile& tile = k_.plan.tile;
+  const Value none = tile.initial_total(e);
+  const Value count = e.mul(e.mul(k_.params["block_column_tiles"], k_.params["block_row_tiles"]),
+                            e.index(k_.plan.tile_elements()));
+  e.loop(e.index(0), count, e.index(tile.lanes), [&](Value at) {
+    e.store(none, e.element(staging_.totals(), at, k_.wide()), k_.wide(), tile.lanes);
+  });
+}
+
+void TileLoop::compute(const TaskBlock& block, const RowTile& row_tile, ColumnTile columns, Value from,
+                       Value to) {
+  if (!k_.plan.columns.narrows_last()) return compute_registers(block, row_tile, columns, from, to);
+  // Registers that no column of the last tile is in are not computed.
+  const auto compute_vectors = [&](int vectors) {
+    columns.vectors = vectors;
+    compute_registers(block, row_tile, columns, from, to);
+  };
+  k_.e.when(
+      TileEnd::has_all_columns(k_, columns), [&] { compute_vectors(k_.plan.tile.vectors); },
+      [&] { compute_vectors(k_.plan.columns.last_vectors()); });
+}
+
+void TileLoop::compute_registers(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
+                                 Value from, Value to) {
+  KernelBuilder& e = k_.e;
+  const Tile& tile = k_.plan.tile;
+  const bool one_chunk = k_.plan.tasks.one_chunk;
+  const auto sums = sums_over(block, row_tile, columns, from, to);
+  if (one_chunk && !k_.plan.end.rolled)
+    return end_.store(row_tile, columns, [&](int i) { return sums[static_cast<std::size_t>(i)]; });
+
+  const Value own = one_chunk ? sums_ : totals_of(row_tile, columns);
+  const auto place = [&](std::size_t i) {
+    return e.element(own, e.index(static_cast<std::int64_t>(i) * tile.lanes), k_.wide());
+  };
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const Value sum = one_chunk ? sums[i] : tile.plus(e, e.load(place(i), k_.wide(), tile.lanes), sums[i]);
+    e.store(sum, place(i), k_.wide(), tile.lanes);
+  }
+  const auto store_all = [&] { end_.store_from(own, row_tile, columns); };
+  if (one_chunk) return store_all();
+  e.when(e.less(e.sub(k_.params["k_extent"], e.index(1)), to), store_all);
+}
+
+TileLoop::Value TileLoop::totals_of(const RowTile& row_tile, const ColumnTile& columns) const {
+  KernelBuilder& e = k_.e;
+  const Value number = k_.plan.rhs.packer
+                           ? e.add(e.mul(row_tile.number, k_.params["block_column_tiles"]), columns.in_task)
+                           : e.add(e.mul(columns.in_task, k_.params["block_row_tiles"]), row_tile.number);
+  return e.element(staging_.totals(), e.mul(number, e.index(k_.plan.tile_elements())), k_.wide());
+}
+
+llvm::SmallVector<TileLoop::Value> TileLoop::panels_of(const ColumnTile& columns, Value rhs) const {
+  KernelBuilder& e = k_.e;
+  llvm::SmallVector<Value> panels{rhs};
+  for (int number = 1; number < k_.plan.columns.panels; ++number) {
+    Value next = k_.element(panels.back(), k_.memory.panel_stride);
+    if (k_.plan.columns.lacks_panels) {  // what is not there is computed from the last panel, and not stored
+      const Value column = e.add(columns.first_column, e.index(number * k_.plan.columns.panel));
+      next = e.select(e.less(column, k_.params["columns"]), next, panels.back());
+    }
+    panels.push_back(next);
+  }
+  return panels;
+}
+
+llvm::SmallVector<TileLoop::Value> TileLoop::sums_over(const TaskBlock& block, const RowTile& row_tile,
+                                                       const ColumnTile& columns, Value from, Value to) {
+  KernelBuilder& e = k_.e;
+  const ContractionPlan& plan = k_.plan;
+  Tile tile = plan.tile;
+  tile.rows = plan.rows.rows_of(row_tile.row_groups);
+  tile.vectors = columns.vectors;
+  const Value lhs = staging_.lhs_of(row_tile, from);
+  const Value rhs = plan.rhs.packer ? columns.panels : k_.element(columns.panels, row_tile.rhs_offset);
+  const auto panels = panels_of(columns, rhs);
+  const auto slice =
+      plan.rhs.prefetches ? std::optional(slice_of(block, row_tile.number, rhs, from, to)) : std::nullopt;
+  Tile::Carried carried;
+  if (slice) carried.push_back(slice->begin(e));
+  const bool moves = plan.rows.even && !plan.lhs.copies;  // pointers to A, with k
+  if (moves)
+    llvm::append_range(carried, k_.lhs_rows.pointers(e, k_.element(lhs, k_.lhs_offset(from)), tile.rows));
+  return tile.emit(e, from, to, carried, [&](Value k, Tile::Carried& at) {
+    Tile::Operands operands;
+    const Value row_of_panel = e.mul(k, e.index(plan.columns.panel));
+    for (const Value panel : panels)
+      tile.load_rhs(e, k_.element(panel, row_of_panel), tile.vectors / plan.columns.panels,
+                    plan.columns.panel, operands.rhs);
+    if (slice) at[0] = slice->prefetch(e, at[0]);
+    if (plan.lhs
+            .prefetches)  // a row tile's part of the rows some tiles later, which no cache of a core keeps
+      e.prefetch(k_.element(lhs, e.add(k_.params["lhs_prefetch"], e.mul(k, e.index(plan.rows.rows())))));
+    if (plan.end.prefetches) end_.prefetch(row_tile, columns, k);
+    if (moves) {
+      const llvm::MutableArrayRef<Value> moving = llvm::MutableArrayRef(at).drop_front(slice.has_value());
+      operands.lhs_address = [this, pointers = llvm::to_vector(moving)](int r) {
+        return k_.lhs_rows.address(k_.e, pointers, r);
+      };
+      for (Value& pointer : moving) pointer = k_.element(pointer, k_.lhs_step());
+    } else {
+      operands.lhs_address = rows_at(row_tile, lhs, k);
+    }
+    return operands;
+  });
+}
+
+std::function<TileLoop::Value(int)> TileLoop::rows_at(const RowTile& row_tile, Value lhs, Value k) const {
+  const ContractionPlan& plan = k_.plan;
+  const Value step =
+      plan.lhs.packs ? k_.e.mul(k, k_.e.index(plan.rows.rows_of(row_tile.row_groups))) : k_.lhs_offset(k);
+  return [this, here = k_.element(lhs, step)](int r) {
+    const std::int64_t offset = k_.plan.lhs.packs    ? r
+                                : k_.plan.lhs.copies ? r * LhsPlan::copied_row_stride
+                                                     : k_.plan.rows.offset_in_lhs(r);
+    return k_.element(here, k_.e.index(offset));
+  };
+}
+
+PrefetchSlice TileLoop::slice_of(const TaskBlock& block, Value number, Value rhs, Value from,
+                                 Value to) const {
+  KernelBuilder& e = k_.e;
+  const std::int64_t panel = k_.plan.columns.panel;
+  const Value length = e.sub(to, from);
+  // The same chunk of the next panel, if the task has several column tiles; otherwise the following memory.
+  Value distance = e.mul(length, e.index(panel));
+  if (!k_.plan.tasks.one_chunk)
+    distance =
+        e.select(e.less(e.index(1), k_.params["block_column_tiles"]), k_.memory.panel_stride, distance);
+  const Value next = k_.element(rhs, distance);
+  return {e,
+          k_.element(next, e.mul(from, e.index(panel))),
+          panel * static_cast<std::int64_t>(size_of(k_.plan.tile.dtype)),
+          length,
+          number,
+          e.sub(block.end_row_tile, block.first_row_tile)};
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,39 @@
+#pragma once
+#include "codegen/cpu/contraction/staging.h"
+#include "codegen/cpu/contraction/tile_end.h"
+
+namespace kiln::codegen {
+
+/// The level of tiles: the sums of a tile over a range of k, in registers, and their way to the epilogue.
+/// Totals of several chunks of k are in memory.
+class TileLoop {
+ public:
+  using Value = mlir::Value;
+
+  TileLoop(const ContractionKernel& kernel, const Staging& staging, TileEnd& end);
+
+  /// Before the first chunk.
+  void clear_totals() const;
+  /// A tile over k in [from, to), at most a chunk.
+  void compute(const TaskBlock& block, const RowTile& row_tile, ColumnTile columns, Value from, Value to);
+
+ private:
+  void compute_registers(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
+                         Value from, Value to);
+  /// Where the totals of a tile are: in the order in which tiles are computed.
+  Value totals_of(const RowTile& row_tile, const ColumnTile& columns) const;
+  llvm::SmallVector<Value> sums_over(const TaskBlock& block, const RowTile& row_tile,
+                                     const ColumnTile& columns, Value from, Value to);
+  /// The addresses of the tile's panels of B.
+  llvm::SmallVector<Value> panels_of(const ColumnTile& columns, Value rhs) const;
+  /// A's rows at k, where their distances are constants.
+  std::function<Value(int)> rows_at(const RowTile& row_tile, Value lhs, Value k) const;
+  PrefetchSlice slice_of(const TaskBlock& block, Value number, Value rhs, Value from, Value to) const;
+
+  const ContractionKernel& k_;
+  const Staging& staging_;
+  TileEnd& end_;
+  Value sums_;  // of a tile, for an epilogue that is a loop
+};
+
+}  // namespace kiln::codegen
