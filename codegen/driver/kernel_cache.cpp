@@ -160,6 +160,8 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
     }
   }
   if (!kernel) {
+    if (stages)
+      stages->add("plan", fmt::format("kernel {:016x}{:016x}: {}\n", key.hi, key.lo, request.key));
     KernelObject object = lower_kernel(context, request, symbol_of(request, key), backend, stages);
     kernel = link(object, backend);
     stats().kernels_compiled++;
