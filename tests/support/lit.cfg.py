@@ -27,6 +27,12 @@ tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 config.substitutions.append(("%bench", os.path.join(os.path.dirname(tests), "bench")))
 config.substitutions.append(("%exit", os.path.join(tests, "command", "exit")))
 
+# tools/bless: what compares, rewrites.
+if os.environ.get("KILN_BLESS"):
+    expectations = os.path.join(os.path.dirname(tests), "tools", "expectations")
+    config.environment["PATH"] = os.pathsep.join([expectations, config.environment["PATH"]])
+    config.substitutions.append((r"kiln opt (?=.*-verify-diagnostics)", f"python3 -B {expectations}/diagnostics.py kiln opt "))
+
 # The features of this machine's processor, for REQUIRES lines.
 with open("/proc/cpuinfo") as cpuinfo:
     flags = set(cpuinfo.read().split())

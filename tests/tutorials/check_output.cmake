@@ -1,10 +1,14 @@
-# Runs PROGRAM with ARGUMENTS and compares what it prints with the file EXPECTED, line for line.
+# Runs PROGRAM with ARGUMENTS and compares what it prints with the file EXPECTED, line for line. For tools/bless, which sets
+# KILN_BLESS, the file is rewritten instead.
 execute_process(COMMAND "${PROGRAM}" ${ARGUMENTS} OUTPUT_VARIABLE got ERROR_VARIABLE errors RESULT_VARIABLE status)
 file(READ "${EXPECTED}" expected)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${status}\n${errors}")
 endif()
-if(NOT got STREQUAL expected)
+if(NOT got STREQUAL expected AND NOT "$ENV{KILN_BLESS}" STREQUAL "")
+  file(WRITE "${EXPECTED}" "${got}")
+  file(APPEND "$ENV{KILN_BLESS}" "${EXPECTED}\n")
+elseif(NOT got STREQUAL expected)
   file(WRITE got.txt "${got}")
   execute_process(COMMAND diff -u "${EXPECTED}" got.txt OUTPUT_VARIABLE difference)
   message(FATAL_ERROR "${PROGRAM} printed something else:\n${difference}")
