@@ -1,5 +1,6 @@
 #pragma once
-#include "frontend/eager/op_named.h"
+#include "frontend/call/invoke.h"
+#include "frontend/call/op_named.h"
 
 #include <kiln/f.h>
 

@@ -1,6 +1,6 @@
 // F.npx(): F's layers in MXNet's numpy mode, and the few operators under their own names.
 #include "frontend/api/f_call.h"
-#include "frontend/eager/numpy_scope.h"
+#include "frontend/call/numpy_scope.h"
 
 #include <kiln/f_numpy.h>
 

@@ -1,6 +1,6 @@
 // F.np(): numpy's operators, with the attributes that MXNet's Python writes for them.
 #include "frontend/api/f_call.h"
-#include "frontend/eager/numpy_scope.h"
+#include "frontend/call/numpy_scope.h"
 
 #include <kiln/f_numpy.h>
 

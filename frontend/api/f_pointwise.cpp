@@ -1,6 +1,6 @@
 // F's pointwise operators.
 #include "frontend/api/f_call.h"
-#include "frontend/tensor/operators.h"
+#include "frontend/api/operators.h"
 
 namespace kiln {
 

@@ -1,6 +1,6 @@
 // F's reductions and shapes.
 #include "frontend/api/f_call.h"
-#include "frontend/trace/trace.h"
+#include "frontend/call/trace.h"
 
 #include <ostream>
 

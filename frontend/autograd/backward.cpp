@@ -4,12 +4,12 @@
 #include "frontend/autograd/expand.h"
 #include "frontend/autograd/function_call.h"
 #include "frontend/call/array_call.h"
-#include "frontend/eager/call_context.h"
-#include "frontend/eager/op_named.h"
+#include "frontend/call/invoke.h"
+#include "frontend/call/op_named.h"
+#include "frontend/call/trace.h"
 #include "frontend/ops/gradient.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/tensor/view.h"
-#include "frontend/trace/call_trace.h"
+#include "frontend/view/view.h"
 #include "runtime/accelerator.h"
 #include "runtime/fail.h"
 
@@ -337,13 +337,13 @@ class Pass {
     const CallModes modes(options_.create_graph, entry.train);
     const PrecisionScope precision(entry.code->precision());
     std::vector<Tensor> out(sums.links.size());
-    run_eagerly({.op = gradient_op(),
-                 .inputs = pointers,
-                 .given = attrs,
-                 .where = entry.where,
-                 .bodies = {&code, 1},
-                 .np_shape = true},
-                out, &entry.random);
+    run_on_arrays({.op = gradient_op(),
+                   .inputs = pointers,
+                   .given = attrs,
+                   .where = entry.where,
+                   .bodies = {&code, 1},
+                   .np_shape = true},
+                  out, &entry.random);
     for (std::size_t i = 0; i < out.size(); ++i) sum_of(sums.links[i]) = std::move(out[i]);
   }
 

@@ -1,9 +1,9 @@
 #include "frontend/autograd/control_steps.h"
 
 #include "frontend/autograd/run_body.h"
-#include "frontend/eager/call_context.h"
+#include "frontend/call/call_context.h"
+#include "frontend/call/gradient_code.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/trace/trace.h"
 
 #include <kiln/autograd.h>
 #include <kiln/control_flow.h>
@@ -123,17 +123,9 @@ class Steps {
 
 }  // namespace
 
-bool is_control_flow(const ir::Node& node) { return node.op->reached_outputs != nullptr; }
-
 Tensors run_steps(const ir::Node& node, const Tensors& inputs, std::source_location where) {
   const NodeModes modes(node);
   return Steps(node, inputs, where).run();
-}
-
-std::uint64_t most_entries(const ir::Node& node) {
-  // So many do not fit in memory.
-  constexpr std::uint64_t all_steps = std::uint64_t{1} << 28;
-  return is_control_flow(node) ? all_steps : 1;
 }
 
 }  // namespace kiln::detail

@@ -2,10 +2,8 @@
 
 #include "frontend/autograd/control_steps.h"
 #include "frontend/autograd/function_call.h"
-#include "frontend/eager/call_context.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/invoke.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/trace/trace.h"
 #include "ir/compose.h"
 #include "runtime/fail.h"
 
@@ -138,7 +136,7 @@ void expand(TapeEntry& entry) {
                       .bodies = node.subgraphs,
                       .np_shape = node.np_shape};
     out.resize(known.size());
-    run_eagerly(call, out, &random);
+    run_on_arrays(call, out, &random);
     for (std::size_t k = 0; k < out.size(); ++k)
       if (known[k].defined()) copy_elements(out[k], known[k]);
     if (node.op->aux.empty()) continue;

@@ -2,12 +2,10 @@
 
 #include "frontend/autograd/run_body.h"
 #include "frontend/autograd/tape.h"
-#include "frontend/eager/call_site.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/function_checks.h"
+#include "frontend/call/line.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/tensor/view.h"
-#include "frontend/trace/function_trace.h"
-#include "frontend/trace/trace.h"
 #include "runtime/accelerator.h"
 #include "runtime/fail.h"
 
@@ -66,7 +64,7 @@ class Histories {
   static void set(Array& array, const TapeLink& link) {
     ArrayTape& tape = tape_of(array);
     tape.link = link;
-    const std::lock_guard lock(tape_mutex(array));
+    const std::lock_guard lock(history_mutex(array));
     tape.views.clear();
   }
   std::vector<std::shared_ptr<Array>> arrays_;

@@ -1,6 +1,6 @@
 #pragma once
 #include "codegen/driver/joint.h"
-#include "frontend/autograd/gradient_code.h"
+#include "frontend/call/gradient_code.h"
 #include "ir/graph.h"
 #include "runtime/fork_gate.h"
 

@@ -1,8 +1,9 @@
 #include "frontend/autograd/run_body.h"
 
 #include "frontend/autograd/function_call.h"
-#include "frontend/eager/call_context.h"
-#include "frontend/trace/trace.h"
+#include "frontend/call/call_context.h"
+#include "frontend/call/invoke.h"
+#include "frontend/call/trace.h"
 
 #include <unordered_map>
 

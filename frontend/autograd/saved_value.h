@@ -6,7 +6,7 @@
 
 namespace kiln::detail {
 
-struct ArrayTape;
+class ArrayTape;
 
 /// The contents that an array had when a recorded call read or made them, for the call's backward pass.
 /// Shared by the array and all entries of the tape that need these contents. No copy is made until the array
@@ -23,8 +23,7 @@ class SavedValue {
   std::shared_ptr<Array> contents() const;
 
  private:
-  friend void before_write(Array&);
-  friend void end_tape(Array&, ArrayTape*);
+  friend class ArrayTape;
   void keep(std::shared_ptr<Array> contents);
 
   mutable Mutex mutex_;

@@ -1,10 +1,9 @@
 #include "frontend/autograd/tape.h"
 
 #include "frontend/autograd/function_call.h"
-#include "frontend/eager/call_context.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/tensor/view.h"
+#include "frontend/view/view.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -16,13 +15,13 @@ namespace {
 thread_local std::uint64_t* numbers_of_expansion = nullptr;
 
 const TapeLink* link_in(const Array& array) {
-  const ArrayTape* const tape = array.tape.load(std::memory_order_acquire);
+  const ArrayTape* const tape = known_tape(array);
   return tape && tape->link ? &tape->link : nullptr;
 }
 
 void add_view(Array& array, ArrayTape::View view) {
   ArrayTape& tape = tape_of(array);
-  const std::lock_guard lock(tape_mutex(array));
+  const std::lock_guard lock(history_mutex(array));
   std::erase_if(tape.views, [](const ArrayTape::View& v) {
     return ViewScope::has_ended(v.key.scope) || is_consumed(v.link);
   });
@@ -121,15 +120,13 @@ NumberScope::NumberScope(std::uint64_t first)
     : next_(first), outer_(std::exchange(numbers_of_expansion, &next_)) {}
 NumberScope::~NumberScope() { numbers_of_expansion = outer_; }
 
-bool has_link(const Tensor& t) { return link_in(*TensorAccess::array(t)) != nullptr; }
-
 TapeLink link_of(const Tensor& t, std::source_location where) {
   Array& array = *TensorAccess::array(t);
   const TapeLink* const whole = link_in(array);
   if (!whole) return {};
   if (TensorAccess::is_array(t)) return *whole;
   {
-    const std::lock_guard lock(tape_mutex(array));
+    const std::lock_guard lock(history_mutex(array));
     for (const ArrayTape::View& view : tape_of(array).views)
       if (view.key.is_read_by(t) && view.of == *whole && !is_consumed(view.link)) return view.link;
   }
@@ -147,7 +144,7 @@ bool has_own_value(const Tensor& t) {
   Array& array = *TensorAccess::array(t);
   const TapeLink* const whole = link_in(array);
   if (!whole) return false;
-  const std::lock_guard lock(tape_mutex(array));
+  const std::lock_guard lock(history_mutex(array));
   const std::vector<ArrayTape::View>& views = tape_of(array).views;
   return std::any_of(views.begin(), views.end(), [&](const ArrayTape::View& v) {
     return v.key.is_own() && v.key.is_read_by(t) && v.of == *whole;
@@ -199,7 +196,7 @@ void CallRecording::finish(std::span<const Tensor> outputs, const RandomState& r
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Array& array = *TensorAccess::array(outputs[i]);
     TapeLink link = link_of_output(i);
-    if (!link && !array.tape.load(std::memory_order_acquire)) continue;
+    if (!link && !known_tape(array)) continue;
     if (variable_of(outputs[i])) {  // written inside Pause, it stays the variable
       tape_of(array).views.clear();
       continue;
@@ -219,16 +216,16 @@ TapeLink CallRecording::link_of_output(std::size_t i) const {
 }
 
 History history_of(Array& array) {
-  ArrayTape* const tape = array.tape.load(std::memory_order_acquire);
+  ArrayTape* const tape = known_tape(array);
   if (!tape) return {};
-  const std::lock_guard lock(tape_mutex(array));
+  const std::lock_guard lock(history_mutex(array));
   return {tape->link, tape->views};
 }
 
 void restore_history(Array& array, const History& history) {
-  ArrayTape* const tape = array.tape.load(std::memory_order_acquire);
+  ArrayTape* const tape = known_tape(array);
   if (!tape) return;
-  const std::lock_guard lock(tape_mutex(array));
+  const std::lock_guard lock(history_mutex(array));
   tape->link = history.link;
   tape->views = history.views;
 }

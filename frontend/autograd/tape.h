@@ -1,10 +1,10 @@
 #pragma once
-#include "frontend/autograd/gradient_code.h"
 #include "frontend/autograd/joint_codes.h"
 #include "frontend/autograd/saved_value.h"
-#include "frontend/eager/call_context.h"
+#include "frontend/call/call_context.h"
+#include "frontend/call/op_call.h"
+#include "frontend/call/random_state.h"
 #include "frontend/tensor/array.h"
-#include "frontend/tensor/random_state.h"
 #include "runtime/fork_gate.h"
 #include "runtime/small_array.h"
 
@@ -108,7 +108,8 @@ bool is_consumed(const TapeLink& link);
 
 /// What an array knows of the tape. Made when an array is first recorded or gets a gradient; never taken from
 /// it. Thread rule: as SavedValue.
-struct ArrayTape {
+class ArrayTape final : public ArrayHistory {
+ public:
   TapeLink link;
   std::shared_ptr<SavedValue> saved;
   struct View {
@@ -117,24 +118,25 @@ struct ArrayTape {
     TapeLink link;
   };
   std::vector<View> views;
+
+  bool has_link() const override { return static_cast<bool>(link); }
+  bool is_variable() const override { return link.variable != nullptr; }
+  void keep_contents(Array& array) override;
+  void end(Array& array) override;
 };
 
+/// The array's; null if there is none.
+inline ArrayTape* known_tape(const Array& array) {
+  return static_cast<ArrayTape*>(array.history.load(std::memory_order_acquire));
+}
 /// The array's; made if there is none.
 ArrayTape& tape_of(Array& array);
 /// The last of `count` new numbers of entries, in program order.
 std::uint64_t take_numbers(std::uint64_t count);
-/// Guards the making of an ArrayTape, `saved` and `views`: threads may record reads of one array at once.
-Mutex& tape_mutex(const Array& array);
 
-/// Whether calls of this thread are recorded: inside autograd::Record.
-inline bool is_recording() { return CallContext::current().recording; }
-/// Whether the tape keeps how views are derived: inside autograd::Record, and inside autograd::Pause and
-/// calls of blocks, since what is derived there may be read or written where calls are recorded. A trace
-/// keeps it always.
-inline bool keeps_derivations() {
-  const CallContext& now = CallContext::current();
-  return now.recording || now.scope != RecordingScope::none || ViewScope::is_open();
-}
+/// Records a call that changes layout alone, without computing it: the first output has a shape and a
+/// history, and no elements.
+Tensor record_on_tape(const OpCall& call);
 
 /// The link of an array's contents, and of a view of it: for a view an entry is made that cuts it out of the
 /// array, once for each contents.
@@ -146,8 +148,6 @@ bool has_own_value(const Tensor& t);
 /// Whether what the handle reads has a history. A value of its own may be a constant in an array that has
 /// one.
 bool has_history(const Tensor& t);
-/// Whether the tensor's array has a link: whether a gradient can pass from it.
-bool has_link(const Tensor& t);
 
 /// The recording of one call of `code`, made before the call runs, since the call may write into its inputs:
 /// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are
@@ -173,12 +173,15 @@ class CallRecording {
   std::shared_ptr<TapeEntry> entry_;  // null where no input has a history
 };
 
-/// Called before the elements of an array are written.
-void before_write(Array& array);
-/// The same for the range `view` of an array, which takes `value` (undefined: a value that no gradient
-/// reaches). `has_rest`: the value has elements of the view that are not written, which keep their history
-/// also outside of Record. Throws inside Record if the array has a gradient of its own.
+/// Called before the range `view` of an array is written, which takes `value` (undefined: a value that no
+/// gradient reaches). `has_rest`: the value has elements of the view that are not written, which keep their
+/// history also outside of Record. Throws inside Record if the array has a gradient of its own.
 void record_write(const Tensor& view, const Tensor& value, bool has_rest, std::source_location where);
+
+/// Gives the elements of `part`, a view within `view`, those of `elements`. For the tape
+/// it is the write of `value`, an entry without elements, into `view`.
+void write_on_tape(const Tensor& view, const Tensor& value, const Tensor& part, const Tensor& elements,
+                   std::source_location where);
 
 /// While it lives, recorded calls of this thread take numbers from `first` on: those of an expanded entry.
 class NumberScope {

@@ -1,8 +1,6 @@
 // The parts of a call on arrays that most calls do not need.
 #include "frontend/call/array_call.h"
 
-#include "frontend/autograd/tape.h"
-
 #include <algorithm>
 
 namespace kiln::detail {

@@ -1,5 +1,6 @@
 // Batches are made on the host: no kernel is compiled for their shapes, which may differ each time.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
+#include "frontend/call/readable.h"
 #include "frontend/tensor/elements.h"
 #include "runtime/fail.h"
 

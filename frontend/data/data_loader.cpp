@@ -1,10 +1,10 @@
 // DataLoader: epochs, their batches and where a loop is in them.
+#include "frontend/call/call_context.h"
+#include "frontend/call/line.h"
+#include "frontend/call/random_state.h"
+#include "frontend/call/trace.h"
 #include "frontend/data/keys.h"
 #include "frontend/data/prefetcher.h"
-#include "frontend/eager/call_context.h"
-#include "frontend/eager/invoke.h"
-#include "frontend/tensor/random_state.h"
-#include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
 #include <kiln/autograd.h>

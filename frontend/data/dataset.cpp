@@ -1,7 +1,8 @@
 // Datasets are functions of an index: each operation on one makes a function of it.
+#include "frontend/call/call_context.h"
+#include "frontend/call/line.h"
+#include "frontend/call/readable.h"
 #include "frontend/data/keys.h"
-#include "frontend/eager/call_context.h"
-#include "frontend/eager/invoke.h"
 #include "frontend/tensor/elements.h"
 #include "runtime/fail.h"
 

@@ -1,5 +1,5 @@
 // IDX files: two zero bytes, the type, the number of axes, their extents, the elements; all big endian.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/formats/bytes.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/formats/inflate.h"

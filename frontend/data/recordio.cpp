@@ -1,6 +1,7 @@
 // RecordIO files with and without an index, and the header of images in them.
+#include "frontend/call/line.h"
+#include "frontend/call/readable.h"
 #include "frontend/data/record_file.h"
-#include "frontend/eager/invoke.h"
 #include "frontend/formats/bytes.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/tensor/elements.h"

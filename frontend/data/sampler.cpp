@@ -1,7 +1,7 @@
 // Orders of samples, and batches of them.
+#include "frontend/call/line.h"
+#include "frontend/call/random_state.h"
 #include "frontend/data/keys.h"
-#include "frontend/eager/invoke.h"
-#include "frontend/tensor/random_state.h"
 #include "runtime/fail.h"
 
 #include <kiln/dataset.h>

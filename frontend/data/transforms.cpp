@@ -1,6 +1,7 @@
 // Transforms of images: their checks, and those to what networks take.
+#include "frontend/call/line.h"
+#include "frontend/call/readable.h"
 #include "frontend/data/image.h"
-#include "frontend/eager/invoke.h"
 #include "runtime/fail.h"
 
 #include <kiln/random.h>

@@ -1,6 +1,6 @@
 // Transforms of colours, with MXNet's formulas (src/operator/image/image_random-inl.h).
+#include "frontend/call/line.h"
 #include "frontend/data/image.h"
-#include "frontend/eager/invoke.h"
 #include "runtime/fail.h"
 
 #include <kiln/random.h>

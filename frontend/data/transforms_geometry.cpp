@@ -1,6 +1,6 @@
 // Transforms that move pixels: sizes, parts, mirror images.
+#include "frontend/call/line.h"
 #include "frontend/data/image.h"
-#include "frontend/eager/invoke.h"
 #include "runtime/fail.h"
 
 #include <algorithm>

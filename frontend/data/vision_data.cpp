@@ -1,5 +1,5 @@
 // MNIST and CIFAR.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/formats/bytes.h"
 #include "frontend/formats/file_io.h"
 #include "runtime/fail.h"

@@ -1,9 +1,10 @@
 #include "frontend/eager/eager_cache.h"
 
 #include "codegen/driver/compile.h"
-#include "frontend/eager/call_site.h"
-#include "frontend/tensor/operators.h"
-#include "frontend/trace/trace.h"
+#include "frontend/call/arithmetic.h"
+#include "frontend/call/call_context.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/gradient_code.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 #include "runtime/once.h"
@@ -252,7 +253,7 @@ const EagerEntry& look_up(const Key& key, Make make) {
 
 }  // namespace
 
-const EagerEntry& eager_entry(const OpCall& call) {
+const OpCode& op_code(const OpCall& call) {
   Key key;
   build_key(key, call, true);
   const EagerEntry& entry = look_up(key, [&](std::string_view bytes) -> std::shared_ptr<EagerEntry> {

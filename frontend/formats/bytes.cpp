@@ -1,5 +1,6 @@
 #include "frontend/formats/bytes.h"
 
+#include "frontend/call/readable.h"
 #include "frontend/tensor/array.h"
 
 namespace kiln {

@@ -1,6 +1,7 @@
 // Reading and writing files of arrays in all formats.
-#include "frontend/eager/invoke.h"
-#include "frontend/eager/numpy_scope.h"
+#include "frontend/call/call_context.h"
+#include "frontend/call/line.h"
+#include "frontend/call/numpy_scope.h"
 #include "frontend/formats/array_formats.h"
 #include "frontend/formats/file_io.h"
 #include "runtime/fail.h"

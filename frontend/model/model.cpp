@@ -1,10 +1,9 @@
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/model/model_state.h"
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/text.h"
-#include "frontend/tensor/view.h"
 #include "runtime/fail.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/symbol/symbol_infer.h"

@@ -2,12 +2,12 @@
 #include "codegen/driver/compile.h"
 #include "codegen/driver/joint.h"
 #include "frontend/call/array_call.h"
+#include "frontend/call/invoke.h"
+#include "frontend/call/random_state.h"
 #include "frontend/model/model_state.h"
 #include "frontend/model/planned_model.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/tensor/random_state.h"
-#include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
 #include <kiln/autograd.h>

@@ -1,12 +1,11 @@
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/symbol/symbol_infer.h"
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/text.h"
-#include "frontend/tensor/view.h"
-#include "frontend/trace/trace.h"
+#include "frontend/trace/traced_view.h"
 #include "runtime/fail.h"
 
 #include <kiln/symbol.h>

@@ -1,6 +1,8 @@
+// The state that all handles of one array share.
 #pragma once
 #include "frontend/tensor/view_scope.h"
 #include "ir/graph.h"
+#include "runtime/fork_gate.h"
 #include "runtime/storage.h"
 
 #include <kiln/tensor.h>
@@ -29,9 +31,25 @@ struct RowRange {
 using ViewStep = std::variant<RowRange, Shape>;
 
 struct Array;
-struct ArrayTape;
-/// What recorded calls need of a dying array's contents lives on (frontend/autograd/saved_value.h).
-void end_tape(Array& array, ArrayTape* tape);
+
+/// How the contents of a concrete array were made, for gradients. The tape implements it
+/// (frontend/autograd/tape.h).
+class ArrayHistory {
+ public:
+  virtual ~ArrayHistory() = default;
+  /// Whether a gradient can pass from the array.
+  virtual bool has_link() const = 0;
+  /// Whether the array has a gradient of its own.
+  virtual bool is_variable() const = 0;
+  /// The elements of the array are about to be written: recorded calls that need the present ones keep a
+  /// copy.
+  virtual void keep_contents(Array& array) = 0;
+  /// The array dies: what recorded calls need of its contents lives on.
+  virtual void end(Array& array) = 0;
+};
+/// Guards the making of a history, what it keeps, and `Array::origins` of a concrete array: threads may
+/// record reads of one array at once.
+Mutex& history_mutex(const Array& array);
 
 /// The state shared by all handles and views of one array. Concrete: the storage holds the elements. Traced:
 /// the storage is empty, and `value` is the node output with the current contents of the whole array; a write
@@ -41,7 +59,10 @@ struct Array final : Storage {
   Array(Trace* t, ir::Entry v, const Shape& s, bool known);
 
   ~Array() override {
-    if (ArrayTape* t = tape.load(std::memory_order_acquire)) end_tape(*this, t);
+    if (ArrayHistory* const ended = history.load(std::memory_order_acquire)) [[unlikely]] {
+      ended->end(*this);
+      delete ended;
+    }
   }
 
   bool traced() const { return value.node != nullptr; }
@@ -77,9 +98,8 @@ struct Array final : Storage {
   std::vector<View> views;
   std::vector<Origin> origins;  // a base precedes the views derived from it
 
-  /// How the contents of a concrete array were made, for gradients (frontend/autograd/tape.h); null until the
-  /// array is recorded.
-  std::atomic<ArrayTape*> tape{nullptr};
+  /// Owned; null until a concrete array is recorded or gets a gradient.
+  std::atomic<ArrayHistory*> history{nullptr};
   /// The number of references held by recordings and bound calls (KeptArray).
   std::atomic<std::uint32_t> kept{0};
 };
@@ -108,6 +128,12 @@ class KeptArray {
  private:
   std::shared_ptr<Array> array_;
 };
+
+/// Called before the elements of an array are written.
+inline void before_write(Array& array) {
+  if (ArrayHistory* const history = array.history.load(std::memory_order_acquire))
+    history->keep_contents(array);
+}
 
 struct TensorAccess {
   static Tensor make(std::shared_ptr<Array> array, std::int64_t offset, const Shape& shape, DType dtype) {
@@ -152,5 +178,16 @@ struct TensorAccess {
     return static_cast<std::size_t>(TensorType{t.dtype_, t.shape_}.bytes());
   }
 };
+
+/// Whether a gradient can pass from the tensor's array.
+inline bool has_link(const Tensor& t) {
+  const ArrayHistory* const history = TensorAccess::array(t)->history.load(std::memory_order_acquire);
+  return history && history->has_link();
+}
+/// Whether the tensor's array has a gradient of its own.
+inline bool is_variable(const Tensor& t) {
+  const ArrayHistory* const history = TensorAccess::array(t)->history.load(std::memory_order_acquire);
+  return history && history->is_variable();
+}
 
 }  // namespace kiln::detail

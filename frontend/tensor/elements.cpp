@@ -1,8 +1,6 @@
 #include "frontend/tensor/elements.h"
 
-#include "frontend/eager/invoke.h"
 #include "frontend/tensor/convert.h"
-#include "frontend/trace/call_trace.h"
 #include "runtime/accelerator.h"
 #include "runtime/element_width.h"
 #include "runtime/fail.h"
@@ -33,16 +31,6 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
     std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
   });
 }
-
-namespace {
-
-/// A recording depends on what the program reads during it.
-void note_read(const Tensor& t) {
-  Trace* const trace = Trace::current();
-  if (CallTrace* const call = trace ? trace->call() : nullptr) call->reads(TensorAccess::array(t));
-}
-
-}  // namespace
 
 HostElements::HostElements(const Tensor& t)
     : contents_(*TensorAccess::array(t)), data_(contents_.data() + TensorAccess::byte_offset(t)) {
@@ -106,47 +94,6 @@ Tensor filled(const TensorType& type, double value, Device device) {
   repeat(staged.data(), type.shape.elements(), element, width);
   set_elements(out, staged.data());
   return out;
-}
-
-void check_readable(const Tensor& t, const char* what, std::source_location where) {
-  const Array* array = TensorAccess::array(t).get();
-  if (!array)
-    fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
-  const Trace* trace = Trace::current();
-  if (array->traced() && (!trace || !trace->sees(*array) || !trace->shapes_known())) {
-    fail(
-        "{}{} needs a value, but <Symbol {}> has none: it describes a computation. Bind it to arrays first "
-        "(SymbolBlock, or "
-        "call the network on a Tensor)",
-        line_prefix(where), what, array->value.node->name);
-  }
-  if (array->traced() || (trace && trace->has_written(array))) {
-    fail(
-        "{}{} needs a value, but the network is being traced (hybridize): hybrid_forward runs once, on "
-        "tensors without values. Keep "
-        "it a Tensor, choose between tensors with F.where, or call {} outside of hybrid_forward",
-        line_prefix(where), what, what);
-  }
-  note_read(t);
-}
-
-std::byte* host_elements(const Tensor& t, const char* what, std::source_location where) {
-  check_readable(t, what, where);
-  if (const Device device = TensorAccess::device(t); !device.is_cpu())
-    fail("{}{} is an address on the host, and this array is on {}: to(cpu()) copies it", line_prefix(where),
-         what, device.str());
-  return TensorAccess::data(t);
-}
-
-Device common_device(std::span<const Tensor* const> tensors, std::string_view what,
-                     const std::function<std::string(std::size_t)>& name, std::source_location where) {
-  if (tensors.empty()) return DeviceScope::current();
-  const Device first = TensorAccess::device(*tensors[0]);
-  for (std::size_t i = 1; i < tensors.size(); ++i)
-    if (const Device other = TensorAccess::device(*tensors[i]); !(other == first))
-      fail("{}{}: {} is on {} and {} on {}: move one, as in x.to(kiln::{})", line_prefix(where), what,
-           name(0), first.str(), name(i), other.str(), first.str());
-  return first;
 }
 
 }  // namespace kiln

@@ -1,13 +1,10 @@
+// The elements of concrete tensors in memory.
 #pragma once
 #include "frontend/tensor/array.h"
 
 #include <kiln/tensor.h>
 
-#include <functional>
-#include <source_location>
 #include <span>
-#include <string>
-#include <string_view>
 
 /// The elements of concrete tensors, which may be on any device, for code on the host.
 namespace kiln {
@@ -35,15 +32,8 @@ void copy_elements(const Tensor& to, const Tensor& from);
 /// A tensor of one value.
 Tensor filled(const TensorType& type, double value, Device device);
 
-/// Throws for a tensor whose elements the program cannot read: a traced one; names the line and the access
-/// `what`.
-void check_readable(const Tensor& t, const char* what, std::source_location where);
-/// The same for code of the program: throws for an array that is not on the CPU, too.
-std::byte* host_elements(const Tensor& t, const char* what, std::source_location where);
-
-/// The device of these tensors, which a call reads; DeviceScope's without any. Throws for tensors of two
-/// devices; `what` reads them, `name` tells the name of each.
-Device common_device(std::span<const Tensor* const> tensors, std::string_view what,
-                     const std::function<std::string(std::size_t)>& name, std::source_location where);
+/// The program reads elements of a concrete array: a recording on this thread depends on them
+/// (frontend/call/readable.cpp).
+void note_read(const Tensor& t);
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// Elements as numpy prints them.
 #pragma once
 #include <kiln/tensor.h>
 
@@ -7,6 +8,8 @@
 #include <vector>
 
 namespace kiln {
+
+inline constexpr int printed_line_width = 75;
 
 /// Separators, and the space reserved on the first and last line.
 struct ArrayFrame {

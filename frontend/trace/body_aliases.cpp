@@ -1,6 +1,7 @@
 #include "frontend/trace/body_aliases.h"
 
-#include "frontend/tensor/view.h"
+#include "frontend/trace/traced_view.h"
+#include "frontend/view/derivation.h"
 
 #include <algorithm>
 

@@ -1,7 +1,9 @@
 #include "frontend/trace/body_trace.h"
 
-#include "frontend/tensor/view.h"
+#include "frontend/call/readable.h"
 #include "frontend/trace/call_trace.h"
+#include "frontend/trace/traced_view.h"
+#include "frontend/view/view.h"
 #include "ir/compose.h"
 #include "runtime/fail.h"
 

@@ -1,8 +1,7 @@
 #include "frontend/trace/call_trace.h"
 
-#include "frontend/autograd/tape.h"
-#include "frontend/eager/invoke.h"
-#include "frontend/tensor/view.h"
+#include "frontend/call/line.h"
+#include "frontend/trace/traced_view.h"
 #include "ir/compose.h"
 #include "ir/differentiate.h"
 #include "runtime/fail.h"
@@ -125,7 +124,7 @@ bool CallTrace::is_variable(const Array& array) {
   const Tensor of_caller = given(array);
   if (!of_caller.defined()) return false;
   asked_histories_ = true;
-  return detail::variable_of(of_caller) != nullptr;
+  return detail::is_variable(of_caller);
 }
 
 bool CallTrace::is_recorded(const Tensor& t) {

@@ -1,5 +1,5 @@
 #pragma once
-#include "frontend/eager/call_context.h"
+#include "frontend/call/call_context.h"
 #include "frontend/trace/captures.h"
 #include "frontend/trace/naming.h"
 
@@ -20,8 +20,6 @@ class TraceAbandoned final : public Error {
  public:
   using Error::Error;
 };
-/// Throws it: `what` needs values, such as "backward()". Composing Symbols is no recording, and an error.
-[[noreturn]] void abandon_trace(std::string_view what, std::source_location where);
 
 /// Records one run of hybrid_forward, on inputs with shapes and without values, as a graph. Node numbers
 /// start at 0.

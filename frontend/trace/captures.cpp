@@ -1,7 +1,6 @@
 #include "frontend/trace/captures.h"
 
-#include "frontend/autograd/tape.h"
-#include "frontend/tensor/view.h"
+#include "frontend/view/view.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -38,7 +37,7 @@ void TracedVariable::add_written(const ArrayPart& part) {
 
 void Captured::keep_origins() const {
   std::vector<Array::Origin>& known = TensorAccess::array(traced)->origins;
-  const auto lock = std::lock_guard(detail::tape_mutex(*TensorAccess::array(tensor)));
+  const auto lock = std::lock_guard(detail::history_mutex(*TensorAccess::array(tensor)));
   for (const Array::Origin& origin : TensorAccess::array(tensor)->origins) {
     if (origin.call != detail::ViewScope::call()) continue;
     const bool is_known = std::any_of(known.begin(), known.end(), [&](const Array::Origin& o) {

@@ -1,5 +1,5 @@
 #pragma once
-#include "frontend/trace/trace.h"
+#include "frontend/call/trace.h"
 
 #include <string>
 #include <unordered_map>

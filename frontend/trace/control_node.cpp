@@ -1,7 +1,8 @@
 #include "frontend/trace/control_node.h"
 
-#include "frontend/eager/invoke.h"
-#include "frontend/tensor/view.h"
+#include "frontend/call/invoke.h"
+#include "frontend/trace/record.h"
+#include "frontend/trace/traced_view.h"
 
 #include <fmt/ranges.h>
 

@@ -1,3 +1,4 @@
+// Recording a call of an autograd::Function as a node.
 #pragma once
 #include <kiln/tensor.h>
 
@@ -19,12 +20,5 @@ struct FunctionMethods {
 /// returns what autograd::Function does not allow.
 std::vector<Tensor> record_function(const FunctionMethods& methods, const std::vector<Tensor>& inputs,
                                     std::source_location where);
-
-/// Throws unless the results of backward() fit the inputs of forward(): one for each, of its shape and dtype
-/// or undefined. What is not known is not checked. `line`: that of the call, as line_prefix().
-void check_function_gradients(const std::vector<Tensor>& gradients, const std::vector<Tensor>& inputs,
-                              const std::string& line);
-/// Throws unless forward() returned a result, and defined ones.
-void check_function_results(const std::vector<Tensor>& results, const std::string& line);
 
 }  // namespace kiln

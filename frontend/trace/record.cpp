@@ -1,9 +1,13 @@
 // Recording an operator call: a node of a trace, or of a Symbol outside of any trace.
-#include "frontend/eager/call_site.h"
-#include "frontend/eager/invoke.h"
-#include "frontend/tensor/view.h"
+
+#include "frontend/trace/record.h"
+
+#include "frontend/call/call_site.h"
+#include "frontend/call/mode.h"
 #include "frontend/trace/call_trace.h"
 #include "frontend/trace/naming.h"
+#include "frontend/trace/traced_view.h"
+#include "frontend/view/view.h"
 #include "ir/graph.h"
 
 #include <algorithm>
@@ -56,7 +60,18 @@ bool infer(const ir::NodePtr& node, bool train) {
   return ir::infer_types(order, train).complete;
 }
 
+class TraceMode final : public Mode {
+ public:
+  Tensor first(const OpCall& call) const override { return record_node(call).at(0); }
+  std::vector<Tensor> all(const OpCall& call) const override { return record_node(call); }
+};
+
 }  // namespace
+
+const Mode& trace_mode() {
+  static constinit const TraceMode mode;
+  return mode;
+}
 
 std::vector<Tensor> record_node(const OpCall& call) {
   Trace* const trace = Trace::current();

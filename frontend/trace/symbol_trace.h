@@ -1,5 +1,5 @@
 #pragma once
-#include "frontend/eager/call_context.h"
+#include "frontend/call/call_context.h"
 #include "frontend/trace/captures.h"
 #include "frontend/trace/naming.h"
 

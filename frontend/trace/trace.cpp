@@ -1,6 +1,4 @@
-#include "frontend/trace/trace.h"
 
-#include "frontend/eager/call_context.h"
 #include "frontend/trace/call_trace.h"
 
 #include <atomic>
@@ -37,6 +35,14 @@ void Trace::will_write(const detail::Array& array) {
 void Trace::will_update(const detail::Array& array) {
   will_write(array);
   updated_.insert(&array);
+}
+
+void Trace::note_read(const std::shared_ptr<detail::Array>& array) {
+  if (CallTrace* const whole = call()) whole->reads(array);
+}
+
+void Trace::leave(std::string_view reason) {
+  if (CallTrace* const whole = call()) whole->abandon(reason);
 }
 
 bool records_nodes() {

@@ -208,6 +208,31 @@ TEST_CASE("a write never changes a gradient") {
   CHECK(x.grad().to_vector<float>()[0] > 1e30f);
 }
 
+TEST_CASE("a model that updates its states changes no gradient") {
+  const Tensor out =
+      F::BatchNorm(sym::var("data"), sym::var("gamma"), sym::var("beta"), sym::var("mean"), sym::var("var"));
+  const Model model = Model::from_symbol(Symbol(out));
+  PreparedModel prepared = model.prepare({{"data", Tensor(Floats{1, 3}, {2, 1})},
+                                          {"gamma", ones({1})},
+                                          {"beta", zeros({1})},
+                                          {"mean", full({1}, 8)},
+                                          {"var", ones({1})}},
+                                         {.train = true});
+  Tensor mean;
+  for (const NamedArray& state : prepared.auxiliary_states())
+    if (state.name == "mean") mean = state.array;
+  Tensor w = variable({5}, {1});
+  Tensor y;
+  {
+    const autograd::Record record;
+    y = w * mean;
+  }
+  prepared.run();
+  CHECK(floats(mean) != Floats{8});
+  y.backward();
+  CHECK(floats(w.grad()) == Floats{8});
+}
+
 TEST_CASE("writes inside Record differentiate") {
   Tensor x = variable({1, 2, 3, 4}, {2, 2});
   Tensor y;

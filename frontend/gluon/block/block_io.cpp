@@ -1,5 +1,5 @@
 // save_parameters and load_parameters: values by the path of their block in the tree.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/text.h"

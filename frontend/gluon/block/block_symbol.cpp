@@ -1,5 +1,5 @@
 // A network applied to symbols, and the export of a hybridized one.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/block/export_sizes.h"

@@ -1,12 +1,12 @@
 #include "frontend/gluon/block/export_sizes.h"
 
-#include "frontend/eager/call_site.h"
+#include "frontend/call/arithmetic.h"
+#include "frontend/call/call_site.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/symbol/fixed_shape.h"
 #include "frontend/symbol/json/symbol_legacy.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/tensor/operators.h"
 #include "frontend/trace/call_trace.h"
 
 #include <kiln/autograd.h>

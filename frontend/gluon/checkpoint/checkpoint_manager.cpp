@@ -1,5 +1,5 @@
 // The checkpoints of a folder: which there are, which is the newest that is whole, and what they continue.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/gluon/checkpoint/checkpoint_file.h"
 #include "frontend/gluon/parameter/parameter_state.h"

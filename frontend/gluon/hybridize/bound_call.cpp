@@ -1,11 +1,9 @@
-#include "frontend/eager/call_context.h"
-#include "frontend/eager/call_site.h"
-#include "frontend/eager/invoke.h"
-#include "frontend/eager/numpy_scope.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/line.h"
+#include "frontend/call/numpy_scope.h"
+#include "frontend/call/random_state.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
-#include "frontend/tensor/random_state.h"
-#include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
 #include <kiln/bound_call.h>

@@ -1,13 +1,14 @@
 // A miss of CachedCall: recording hybrid_forward and compiling the recording.
 #include "codegen/driver/compile.h"
-#include "frontend/eager/call_site.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/hybridize/recording_difference.h"
-#include "frontend/tensor/view.h"
 #include "frontend/tensor/view_scope.h"
 #include "frontend/trace/call_trace.h"
+#include "frontend/trace/traced_view.h"
+#include "frontend/view/view.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
 

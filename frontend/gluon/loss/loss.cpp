@@ -1,6 +1,6 @@
 // Losses of a prediction and a label, with MXNet's operators in MXNet's order, so that exported files are
 // equal.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/tensor/array.h"
 #include "ir/attrs.h"
 #include "runtime/fail.h"

@@ -1,6 +1,6 @@
 // The loss of connectionist temporal classification.
 #include "frontend/api/f_call.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/invoke.h"
 #include "runtime/fail.h"
 
 #include <kiln/loss.h>

@@ -1,5 +1,5 @@
 // Losses that compare vectors with each other.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/tensor/array.h"
 #include "runtime/fail.h"
 

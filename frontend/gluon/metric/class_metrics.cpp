@@ -1,5 +1,5 @@
 // Metrics of scores and probabilities of classes.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/metric/scores.h"
 
 #include <kiln/metric.h>

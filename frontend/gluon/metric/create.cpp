@@ -1,5 +1,5 @@
 // Metrics by name.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "runtime/fail.h"
 
 #include <kiln/metric.h>

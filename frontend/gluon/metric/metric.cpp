@@ -1,6 +1,6 @@
 // The base of metrics, and those that compute nothing of their own.
-#include "frontend/eager/call_site.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/line.h"
 #include "runtime/fail.h"
 
 #include <kiln/metric.h>

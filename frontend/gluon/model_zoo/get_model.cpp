@@ -1,4 +1,4 @@
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"
 #include "runtime/once.h"

@@ -1,5 +1,6 @@
 #pragma once
-#include "frontend/eager/invoke.h"
+
+#include "frontend/call/line.h"
 
 #include <kiln/model_zoo.h>
 

@@ -1,8 +1,7 @@
-#include "frontend/eager/call_site.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/invoke.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/tensor/text.h"
-#include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
 

@@ -1,3 +1,4 @@
+#include "frontend/call/invoke.h"
 #include "frontend/gluon/nn/nn_layer.h"
 #include "runtime/fail.h"
 

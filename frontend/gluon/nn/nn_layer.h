@@ -1,6 +1,6 @@
 #pragma once
-#include "frontend/eager/invoke.h"
-#include "frontend/trace/trace.h"
+#include "frontend/call/line.h"
+#include "frontend/call/op_call.h"
 #include "ir/attrs.h"
 
 #include <kiln/nn.h>

@@ -1,10 +1,10 @@
 #include "frontend/gluon/parameter/initial_values.h"
 
+#include "frontend/call/random_state.h"
 #include "frontend/gluon/parameter/initializer_impl.h"
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/elements.h"
-#include "frontend/tensor/random_state.h"
 #include "runtime/hash.h"
 #include "runtime/threads.h"
 

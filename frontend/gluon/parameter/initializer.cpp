@@ -1,4 +1,4 @@
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/parameter/initializer_impl.h"
 #include "runtime/fail.h"
 

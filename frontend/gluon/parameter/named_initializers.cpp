@@ -1,5 +1,5 @@
 // Initializers that depend on the name of the parameter.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"
 

@@ -1,4 +1,4 @@
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"

@@ -1,5 +1,5 @@
 // Initializers whose values depend on each other, or on where they are.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/parameter/random_fill.h"
 #include "runtime/fail.h"
 

@@ -1,5 +1,5 @@
 // Progress: where a run is, how fast it goes, and when that is shown and logged.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/progress/shown.h"
 #include "frontend/gluon/progress/training_log.h"
 #include "runtime/fail.h"

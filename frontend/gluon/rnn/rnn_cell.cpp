@@ -2,7 +2,8 @@
 #include "frontend/gluon/rnn/rnn_cell.h"
 
 #include "frontend/api/f_call.h"
-#include "frontend/eager/call_site.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/line.h"
 #include "frontend/symbol/symbol_infer.h"
 #include "frontend/symbol/symbol_tensor.h"
 #include "frontend/trace/symbol_trace.h"

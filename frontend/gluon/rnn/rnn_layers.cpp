@@ -1,9 +1,10 @@
 // Recurrent layers over whole sequences. Their weights are joined to the one vector that the operator RNN
 // takes.
 #include "frontend/api/f_call.h"
+#include "frontend/call/invoke.h"
+#include "frontend/call/trace.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "frontend/trace/naming.h"
-#include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
 #include <kiln/rnn_layer.h>

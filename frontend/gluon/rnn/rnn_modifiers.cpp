@@ -1,5 +1,6 @@
 // Cells that change another cell: dropout, residual connections, zoneout.
 #include "frontend/api/f_call.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "ir/attrs.h"
 #include "runtime/fail.h"

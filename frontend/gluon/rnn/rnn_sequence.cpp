@@ -1,7 +1,7 @@
 // Sequences as one tensor with a time axis or as a list of steps, and conversions between them.
-#include "frontend/eager/op_named.h"
+#include "frontend/call/invoke.h"
+#include "frontend/call/op_named.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
-#include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
 #include <algorithm>

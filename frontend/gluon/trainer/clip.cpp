@@ -1,6 +1,7 @@
 // Clipping of gradients by the norm of all of them together.
-#include "frontend/eager/call_site.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/line.h"
+#include "frontend/call/readable.h"
 #include "frontend/tensor/elements.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"

@@ -1,5 +1,5 @@
 // Learning rate schedules: MXNet's formulas, evaluated in double in MXNet's order of operations.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/trainer/factor_chain.h"
 #include "ir/attrs.h"
 #include "runtime/fail.h"

@@ -1,5 +1,5 @@
 // What all optimizers share, and their names.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/trainer/options.h"
 #include "ir/nearest_name.h"
 #include "runtime/fail.h"

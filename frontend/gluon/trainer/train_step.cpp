@@ -1,12 +1,11 @@
 // A training step as one executable.
 #include "codegen/driver/joint.h"
-#include "frontend/eager/call_site.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/trainer/trainer_state.h"
-#include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 #include "runtime/once.h"
 #include "runtime/small_array.h"
@@ -68,7 +67,7 @@ class ResultArrays {
   const std::shared_ptr<Array>& next(const TensorType& type, Device device) {
     last_.swap(before_);
     // The tape may read the contents of an array that the program no longer has.
-    if (!last_ || last_.use_count() > 1 || last_->tape.load(std::memory_order_acquire) != nullptr)
+    if (!last_ || last_.use_count() > 1 || last_->history.load(std::memory_order_acquire) != nullptr)
       last_ = std::make_shared<Array>(Buffer(type, device), type.shape);
     return last_;
   }

@@ -1,11 +1,11 @@
 // Trainer: the updates of all parameters as one executable.
 #include "codegen/driver/compile.h"
-#include "frontend/eager/call_site.h"
-#include "frontend/eager/invoke.h"
+#include "frontend/call/call_site.h"
+#include "frontend/call/line.h"
+#include "frontend/call/random_state.h"
+#include "frontend/call/trace.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/trainer/trainer_state.h"
-#include "frontend/tensor/random_state.h"
-#include "frontend/trace/trace.h"
 #include "runtime/fail.h"
 
 #include <kiln/trainer.h>

@@ -1,5 +1,5 @@
 // A Trainer's states as named arrays, with what else continues as JSON text; files of them.
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/gluon/trainer/options.h"
 #include "frontend/gluon/trainer/state_arrays.h"

@@ -1,7 +1,7 @@
 // What a step needs to know and to keep besides its code.
 #include "frontend/gluon/trainer/trainer_state.h"
 
-#include "frontend/eager/invoke.h"
+#include "frontend/call/line.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/elements.h"
 #include "runtime/fail.h"

@@ -1,10 +1,10 @@
 #include "frontend/gluon/trainer/update_graph.h"
 
-#include "frontend/eager/call_site.h"
+#include "frontend/call/call_site.h"
 #include "frontend/gluon/trainer/options.h"
 #include "frontend/tensor/array.h"
-#include "frontend/tensor/view.h"
 #include "frontend/trace/call_trace.h"
+#include "frontend/view/view.h"
 #include "runtime/fail.h"
 
 #include <kiln/autograd.h>

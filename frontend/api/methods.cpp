@@ -1,0 +1,199 @@
+// Operators that are also methods of Tensor; in numpy mode numpy's, if it has them. A Self converts to the
+// Tensor that F takes.
+#include "frontend/call/numpy_scope.h"
+#include "frontend/tensor/array.h"
+#include "runtime/fail.h"
+
+#include <kiln/f_numpy.h>
+
+namespace kiln {
+
+using Where = std::source_location;
+
+namespace {
+
+bool numpy() { return NumpyScope::program(); }
+
+NumpyReduceOptions numpy_options(const ReduceOptions& o) {
+  if (o.exclude.value_or(false)) fail("exclude=True is not supported in numpy mode: name the reduced axes");
+  return {.axis = o.axis, .keepdims = o.keepdims, .name = o.name};
+}
+NumpyExtremeOptions extreme_options(const ReduceOptions& o) {
+  const NumpyReduceOptions n = numpy_options(o);
+  return {.axis = n.axis, .keepdims = n.keepdims, .name = n.name};
+}
+
+template <class Self>
+const Self& self(const TensorMethods<Self>& methods) {
+  return static_cast<const Self&>(methods);
+}
+
+}  // namespace
+
+template <class Self>
+Tensor TensorMethods<Self>::transpose(Where where) const {
+  return numpy() ? np::transpose(self(*this), where) : F::transpose(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::T(Where where) const {
+  return transpose(where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::flatten(Where where) const {
+  return numpy() ? np::reshape(self(*this), {-1}, where) : F::flatten(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::relu(Where where) const {
+  return F::relu(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::sigmoid(Where where) const {
+  return F::sigmoid(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::tanh(Where where) const {
+  return F::tanh(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::exp(Where where) const {
+  return numpy() ? np::exp(self(*this), where) : F::exp(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::log(Where where) const {
+  return numpy() ? np::log(self(*this), where) : F::log(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::sqrt(Where where) const {
+  return numpy() ? np::sqrt(self(*this), where) : F::sqrt(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::square(Where where) const {
+  return numpy() ? np::square(self(*this), where) : F::square(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::abs(Where where) const {
+  return numpy() ? np::abs(self(*this), where) : F::abs(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::sign(Where where) const {
+  return numpy() ? np::sign(self(*this), where) : F::sign(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::round(Where where) const {
+  return F::round(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::floor(Where where) const {
+  return numpy() ? np::floor(self(*this), where) : F::floor(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::ceil(Where where) const {
+  return numpy() ? np::ceil(self(*this), where) : F::ceil(self(*this), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::transpose(const Shape& axes, Where where) const {
+  return numpy() ? np::transpose(self(*this), axes, where) : F::transpose(self(*this), axes, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::swapaxes(int dim1, int dim2, Where where) const {
+  return F::swapaxes(self(*this), {.dim1 = dim1, .dim2 = dim2}, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::expand_dims(int axis, Where where) const {
+  return F::expand_dims(self(*this), axis, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::squeeze(Where where) const {
+  return numpy() ? np::squeeze(self(*this), {}, where) : F::squeeze(self(*this), {}, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::squeeze(const Axes& axis, Where where) const {
+  return numpy() ? np::squeeze(self(*this), axis, where) : F::squeeze(self(*this), {.axis = axis}, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::broadcast_to(const Shape& shape, Where where) const {
+  if (numpy()) return np::broadcast_to(self(*this), shape, where);
+  // As in MXNet, the method adds the axes that the operator wants the array to have.
+  Tensor x = self(*this);
+  if (x.defined() && detail::TensorAccess::array(x)->shape_known)
+    while (x.shape().rank() < shape.rank()) x = F::expand_dims(x, 0, where);
+  return F::broadcast_to(x, shape, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::clip(Number a_min, Number a_max, Where where) const {
+  return F::clip(self(*this), a_min, a_max, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::dot(const Tensor& other, Where where) const {
+  return numpy() ? np::dot(self(*this), other, where) : F::dot(self(*this), other, {}, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::slice_axis(const SliceAxisOptions& o, Where where) const {
+  return F::slice_axis(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::slice_axis(int axis, std::int64_t begin, std::optional<std::int64_t> end,
+                                       Where where) const {
+  return F::slice_axis(self(*this), axis, begin, end, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::softmax(const SoftmaxOptions& o, Where where) const {
+  return F::softmax(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::log_softmax(const SoftmaxOptions& o, Where where) const {
+  return F::log_softmax(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::sum(const ReduceOptions& o, Where where) const {
+  return numpy() ? np::sum(self(*this), numpy_options(o), where) : F::sum(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::mean(const ReduceOptions& o, Where where) const {
+  return numpy() ? np::mean(self(*this), numpy_options(o), where) : F::mean(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::prod(const ReduceOptions& o, Where where) const {
+  return numpy() ? np::prod(self(*this), numpy_options(o), where) : F::prod(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::max(const ReduceOptions& o, Where where) const {
+  return numpy() ? np::max(self(*this), extreme_options(o), where) : F::max(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::min(const ReduceOptions& o, Where where) const {
+  return numpy() ? np::min(self(*this), extreme_options(o), where) : F::min(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::argmax(const ArgReduceOptions& o, Where where) const {
+  return numpy() ? np::argmax(self(*this), o, where) : F::argmax(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::argmin(const ArgReduceOptions& o, Where where) const {
+  return numpy() ? np::argmin(self(*this), o, where) : F::argmin(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::sort(const SortOptions& o, Where where) const {
+  return F::sort(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::argsort(const ArgsortOptions& o, Where where) const {
+  return F::argsort(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::topk(const TopkOptions& o, Where where) const {
+  return F::topk(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::cumsum(const CumsumOptions& o, Where where) const {
+  return F::cumsum(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::norm(const NormOptions& o, Where where) const {
+  return F::norm(self(*this), o, where);
+}
+
+template class TensorMethods<Tensor>;
+template class TensorMethods<IndexedTensor>;
+
+}  // namespace kiln

@@ -1,0 +1,102 @@
+// The choice of a call's mode.
+
+#include "frontend/call/invoke.h"
+
+#include "frontend/call/call_context.h"
+#include "frontend/call/trace.h"
+#include "runtime/fail.h"
+
+#include <algorithm>
+
+namespace kiln {
+namespace {
+
+using detail::Array;
+using detail::TensorAccess;
+
+/// Whether the call must be recorded in `trace`, the thread's, or as a symbol. Throws for undefined tensors
+/// and for values of a finished trace.
+bool must_record(const OpCall& call, Trace* trace) {
+  bool record = trace != nullptr;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Array* array = TensorAccess::array(*call.inputs[i]).get();
+    if (!array) {
+      fail("{}{}: the input {} is an undefined Tensor (made by Tensor() and never assigned)",
+           line_prefix(call.where), call.op.name, input_name(call.op, i));
+    }
+    if (!array->traced()) continue;
+    record = true;
+    const bool known_here =
+        array->trace ? trace && trace->sees(*array) : !trace || !trace->shapes_known() || trace->sees(*array);
+    if (!known_here) {
+      fail(
+          "{}{}: the input {} is <Symbol {}>, a value of another trace: it has no elements here. A tensor "
+          "made inside "
+          "hybrid_forward must not be kept and used after it; return it instead",
+          line_prefix(call.where), call.op.name, input_name(call.op, i), array->value.node->name);
+    }
+  }
+  return record;
+}
+
+/// Whether a gradient may pass from an input.
+bool has_history(const OpCall& call) {
+  return std::any_of(call.inputs.begin(), call.inputs.end(),
+                     [](const Tensor* t) { return detail::has_link(*t); });
+}
+
+/// That of a call on arrays. What an operator updates loses its history where calls are not recorded, too.
+const RunningMode& running_mode(const OpCall& call, const CallContext& context) {
+  if ((context.recording || !call.op.aux.empty()) && has_history(call)) [[unlikely]]
+    return tape_mode();
+  return eager_mode();
+}
+
+const Mode& mode_of(const OpCall& call) {
+  // The thread's state is read once: each access costs a call.
+  const CallContext& context = CallContext::current();
+  if (must_record(call, context.trace)) return trace_mode();
+  return running_mode(call, context);
+}
+
+}  // namespace
+
+void run_on_arrays(const OpCall& call, std::span<Tensor> outputs, const RandomState* random) {
+  running_mode(call, CallContext::current()).run(call, outputs, random);
+}
+
+Tensor invoke_one(const OpCall& call) {
+  return at_line(call.where, [&] { return mode_of(call).first(call); });
+}
+
+std::vector<Tensor> invoke_all(const OpCall& call) {
+  return at_line(call.where, [&] { return mode_of(call).all(call); });
+}
+
+std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
+                           std::source_location where, std::string name,
+                           std::span<const ir::SubgraphPtr> bodies, bool np_shape) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(&t);
+  return invoke_all({.op = op,
+                     .inputs = pointers,
+                     .given = given.items(),
+                     .where = where,
+                     .bodies = bodies,
+                     .name = name,
+                     .np_shape = np_shape});
+}
+
+Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,
+              std::source_location where, std::string name) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(&t);
+  return invoke_one({.op = find_op_or_throw(op_name),
+                     .inputs = pointers,
+                     .given = given.items(),
+                     .where = where,
+                     .name = name,
+                     .hint = op_name});
+}
+
+}  // namespace kiln

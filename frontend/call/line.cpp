@@ -1,0 +1,63 @@
+// The program's line in the messages of errors.
+
+#include "frontend/call/line.h"
+
+#include "frontend/call/call_site.h"
+#include "runtime/fail.h"
+
+#include <kiln/error.h>
+#include <kiln/memory.h>
+
+#include <new>
+#include <stdexcept>
+#include <typeinfo>
+
+namespace kiln {
+namespace {
+
+// Whether a line is the program's: not that of a default argument which the standard library (std::function,
+// std::make_shared), a header of Kiln or Kiln itself evaluates.
+bool is_of_program(std::string_view file) {
+  constexpr std::string_view here = std::source_location::current().file_name(), name = "call/line.cpp";
+  static_assert(here.ends_with(name));
+  constexpr std::string_view library = here.substr(0, here.size() - name.size());
+  return !file.starts_with(library) && file.find("/include/kiln/") == std::string_view::npos &&
+         file.find("/include/c++/") == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string line_prefix(std::source_location where) {
+  const std::source_location resolved = CallSite::resolve(where);
+  if (!is_of_program(resolved.file_name())) return {};
+  const std::string line = SourceLocation(resolved).str();
+  return line.empty() ? line : line + ": ";
+}
+
+std::string_view place_of(std::string_view message) {
+  const std::size_t end = message.find(": ");
+  if (end == std::string_view::npos) return {};
+  const std::string_view place = message.substr(0, end);
+  const std::size_t colon = place.rfind(':');
+  const bool is_place = colon != std::string_view::npos && colon + 1 < place.size() &&
+                        place.find(' ') == std::string_view::npos &&
+                        place.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  return is_place ? message.substr(0, end + 2) : std::string_view();
+}
+
+void rethrow_at_line(std::source_location where) {
+  const std::string line = line_prefix(where);
+  try {
+    throw;
+  } catch (const Error& e) {
+    // Exceptions of the program's own types are rethrown unchanged.
+    if (line.empty() || typeid(e) != typeid(Error) || !place_of(e.what()).empty()) throw;
+    throw Error(line + e.what(), e.kind());
+  } catch (const std::bad_alloc&) {
+    fail("{}out of memory: {} bytes are held by live arrays", line, memory_report().live_bytes);
+  } catch (const std::length_error&) {  // of a container of more elements than there are addresses
+    fail("{}out of memory: {} bytes are held by live arrays", line, memory_report().live_bytes);
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,80 @@
+// How an operator call is carried out: the interface of the three modes, which do not know each other.
+#pragma once
+#include "frontend/call/op_call.h"
+#include "runtime/executable.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace kiln {
+
+namespace detail {
+class GradientCode;
+}
+
+/// A way to carry out operator calls. Immutable; any thread may use it.
+class Mode {
+ public:
+  /// The first visible output.
+  virtual Tensor first(const OpCall& call) const = 0;
+  /// All visible outputs.
+  virtual std::vector<Tensor> all(const OpCall& call) const = 0;
+
+ protected:
+  ~Mode() = default;
+};
+
+/// A mode that runs calls on arrays.
+class RunningMode : public Mode {
+ public:
+  /// The first visible outputs. Random numbers start from `random`: null for counters of the thread's stream.
+  virtual void run(const OpCall& call, std::span<Tensor> outputs, const RandomState* random) const = 0;
+
+ protected:
+  ~RunningMode() = default;
+};
+
+/// The compiled code of a call on arrays.
+struct OpCode {
+  std::shared_ptr<const Executable> executable;
+  std::vector<TensorType> outputs;  ///< the visible ones
+  /// For backward passes of recorded calls; null if no gradient passes the operator.
+  std::shared_ptr<const detail::GradientCode> gradient;
+  /// The position of the input that replaces the attribute `scalar`, as an array of shape (1,). A scalar that
+  /// varies is thus not compiled into the code each time.
+  std::optional<std::size_t> number_input;
+};
+
+/// What the tape does in a call that runs: steps 4 and 9 of detail::ArrayCall.
+class OpTape {
+ public:
+  /// `number`: the number that the code takes as an array; undefined: it takes none.
+  virtual void begin(const Tensor& number) = 0;
+  virtual void finish(const RandomState& random) = 0;
+
+ protected:
+  ~OpTape() = default;
+};
+
+/// Runs compiled code of one operator. The tape runs its calls by it too.
+class EagerMode : public RunningMode {
+ public:
+  using RunningMode::run;
+  /// The code of a call, compiled at its first use in the process. The reference is valid until the thread's
+  /// next look-up.
+  virtual const OpCode& code_of(const OpCall& call) const = 0;
+  /// Runs `code`, that of the call. `random` as in RunningMode::run.
+  virtual void run(const OpCall& call, const OpCode& code, std::span<Tensor> outputs,
+                   const RandomState* random, OpTape& tape) const = 0;
+
+ protected:
+  ~EagerMode() = default;
+};
+
+const EagerMode& eager_mode();   ///< frontend/eager
+const RunningMode& tape_mode();  ///< frontend/autograd: the call is an entry of the tape, too
+const Mode& trace_mode();        ///< frontend/trace: a node of the thread's trace, or of a Symbol
+
+}  // namespace kiln
