@@ -5,6 +5,7 @@
 #include "ir/dialect.h"
 #include "ir/differentiate.h"
 #include "ir/draws.h"
+#include "runtime/dtype_table.h"
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -94,10 +95,7 @@ class DialectBuilder final : public Primitives {
     if (type.getElementType().isF32() && is_half(x) && !nodes_.empty()) widened_[op] = nodes_.back().node;
     return op;
   }
-  static bool is_half(mlir::Value v) {
-    const mlir::Type element = ranked(v).getElementType();
-    return element.isF16() || element.isBF16();
-  }
+  static bool is_half(mlir::Value v) { return is_narrow_float(dtype_of_element(ranked(v).getElementType())); }
 
   DotOp dot(mlir::RankedTensorType type, mlir::Value lhs, mlir::Value rhs, const DotSpec& spec) {
     const auto by = [&](mlir::Value a, mlir::Value b, bool on_tensor_cores) {

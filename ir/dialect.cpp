@@ -2,6 +2,7 @@
 
 #include "ir/algorithm.h"
 #include "ir/result_types.h"
+#include "runtime/dtype_table.h"
 
 #include <kiln/error.h>
 
@@ -46,42 +47,6 @@ mlir::Operation* KilnDialect::materializeConstant(mlir::OpBuilder& builder, mlir
   auto elements = llvm::dyn_cast<mlir::ElementsAttr>(value);
   if (!elements || elements.getType() != type) return nullptr;
   return ConstantOp::create(builder, loc, type, elements);
-}
-
-mlir::Type element_type(mlir::MLIRContext* context, DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return mlir::Float32Type::get(context);
-    case DType::f64:
-      return mlir::Float64Type::get(context);
-    case DType::f16:
-      return mlir::Float16Type::get(context);
-    case DType::bf16:
-      return mlir::BFloat16Type::get(context);
-    case DType::i8:
-      return mlir::IntegerType::get(context, 8);
-    case DType::u8:
-      return mlir::IntegerType::get(context, 8, mlir::IntegerType::Unsigned);
-    case DType::i32:
-      return mlir::IntegerType::get(context, 32);
-    case DType::i64:
-      return mlir::IntegerType::get(context, 64);
-    case DType::boolean:
-      return mlir::IntegerType::get(context, 1);
-  }
-  llvm_unreachable("all dtypes are listed");
-}
-
-DType dtype_of_element(mlir::Type element) {
-  if (element.isF32()) return DType::f32;
-  if (element.isF64()) return DType::f64;
-  if (element.isF16()) return DType::f16;
-  if (element.isBF16()) return DType::bf16;
-  if (element.isUnsignedInteger(8)) return DType::u8;
-  if (element.isSignlessInteger(8)) return DType::i8;
-  if (element.isSignlessInteger(32)) return DType::i32;
-  if (element.isSignlessInteger(64)) return DType::i64;
-  return DType::boolean;
 }
 
 mlir::RankedTensorType tensor_type(mlir::MLIRContext* context, const TensorType& type) {
@@ -341,8 +306,7 @@ mlir::LogicalResult ReduceOp::verify() {
 mlir::LogicalResult DotOp::verify() {
   if (getAlgorithm() == Algorithm::winograd) return emitOpError("is no convolution, which winograd is for");
   const bool on_tensor_cores = getAlgorithm() == Algorithm::tensor_cores;
-  const mlir::Type element = ranked(getLhs()).getElementType();
-  if (on_tensor_cores && !element.isF16() && !element.isBF16() && !element.isF32())
+  if (on_tensor_cores && wide_dtype(type_of(getLhs()).dtype) != DType::f32)
     return emitOpError("by tensor_cores needs operands of f16, bf16 or f32");
   return verify_type(*this, [&] {
     const ResultType result =

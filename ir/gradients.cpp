@@ -4,6 +4,7 @@
 
 #include "ir/at.h"
 #include "ir/window_gradients.h"
+#include "runtime/dtype_table.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ using Wanted = std::vector<bool>;
 class Wide {
  public:
   explicit Wide(Primitives& primitives) : p(primitives) {}
-  Value in(Value x) { return is_half(p.dtype(x)) ? p.cast(x, DType::f32) : x; }
+  Value in(Value x) { return is_narrow_float(p.dtype(x)) ? p.cast(x, wide_dtype(p.dtype(x))) : x; }
   Value number(Value like, double v) { return p.like(like, v); }
   Value add(Value a, Value b) { return p.add(a, b); }
   Value sub(Value a, Value b) { return p.sub(a, b); }
@@ -38,7 +39,6 @@ class Wide {
   }
 
  private:
-  static bool is_half(DType d) { return d == DType::f16 || d == DType::bf16; }
   Primitives& p;
 };
 

@@ -2,6 +2,7 @@
 
 #include "passes/layout.h"
 #include "passes/sweep.h"
+#include "runtime/dtype_table.h"
 
 #include <llvm/ADT/Sequence.h>
 
@@ -98,7 +99,7 @@ class Expander {
     const mlir::RankedTensorType type = op.getType();
     const mlir::Type element = type.getElementType();
     const std::int64_t k = op.getTransposeLhs() ? lhs.end()[-2] : lhs.back();
-    if (k != 1 || element.isF16() || element.isBF16()) return {};
+    if (k != 1 || is_narrow_float(ir::dtype_of_element(element))) return {};
     if (op.getTransposeLhs()) std::swap(lhs.back(), lhs.end()[-2]);
     if (op.getTransposeRhs()) std::swap(rhs.back(), rhs.end()[-2]);
     const auto axes = llvm::to_vector(llvm::seq<std::int64_t>(0, type.getRank()));

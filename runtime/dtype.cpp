@@ -1,42 +1,34 @@
-#include <kiln/dtype.h>
+// The names and flags of dtypes, by the table.
+#include "runtime/dtype_table.h"
 
-#include <array>
+#include <algorithm>
 
 namespace kiln {
 namespace {
 
-struct Row {
-  DType dtype;
-  std::string_view name;
-};
-constexpr std::array<Row, 9> rows{{{DType::f32, "float32"},
-                                   {DType::f64, "float64"},
-                                   {DType::f16, "float16"},
-                                   {DType::u8, "uint8"},
-                                   {DType::i32, "int32"},
-                                   {DType::i8, "int8"},
-                                   {DType::i64, "int64"},
-                                   {DType::boolean, "bool"},
-                                   {DType::bf16, "bfloat16"}}};
+template <class Wanted>
+std::optional<DType> find(const Wanted& wanted) {
+  const auto* const row = std::ranges::find_if(dtype_table, wanted);
+  return row == dtype_table.end() ? std::nullopt : std::optional(row->dtype);
+}
+
+static_assert(std::ranges::all_of(dtype_table, [](const DTypeRow& r) {
+  return size_of(r.dtype) == r.bytes && is_floating(r.dtype) == (r.kind == DTypeKind::floating);
+}));
 
 }  // namespace
 
 std::string_view name_of(DType d) {
-  for (const Row& r : rows)
-    if (r.dtype == d) return r.name;
-  return "unknown";
+  const DTypeRow& row = row_of(d);
+  return row.dtype == d ? row.name : "unknown";
 }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
-  for (const Row& r : rows)
-    if (r.name == name) return r.dtype;
-  return {};
+  return find([&](const DTypeRow& r) { return r.name == name; });
 }
 
 std::optional<DType> dtype_from_flag(std::int64_t flag) {
-  for (const Row& r : rows)
-    if (static_cast<std::int64_t>(r.dtype) == flag) return r.dtype;
-  return {};
+  return find([&](const DTypeRow& r) { return static_cast<std::int64_t>(r.dtype) == flag; });
 }
 
 }  // namespace kiln

@@ -2,6 +2,8 @@
 
 #include "codegen/math/math.h"
 #include "codegen/target/tuning.h"
+#include "ir/dialect.h"
+#include "runtime/dtype_table.h"
 
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
@@ -20,33 +22,12 @@ std::int64_t lanes_in(mlir::Value vector) {
 }  // namespace
 
 mlir::Type KernelBuilder::memory_type(DType d) {
-  switch (d) {
-    case DType::f32:
-      return b.getF32Type();
-    case DType::f64:
-      return b.getF64Type();
-    case DType::f16:
-    case DType::bf16:
-      return b.getI16Type();
-    case DType::i32:
-      return b.getI32Type();
-    case DType::i64:
-      return b.getI64Type();
-    default:
-      return b.getI8Type();
-  }
+  if (is_floating(d) && !is_narrow_float(d)) return ir::element_type(b.getContext(), d);
+  return b.getIntegerType(static_cast<unsigned>(size_of(d) * 8));
 }
 
 mlir::Type KernelBuilder::register_type(DType d) {
-  switch (d) {
-    case DType::f16:
-    case DType::bf16:
-      return b.getF32Type();
-    case DType::boolean:
-      return b.getI1Type();
-    default:
-      return memory_type(d);
-  }
+  return d == DType::boolean ? b.getI1Type() : memory_type(wide_dtype(d));
 }
 
 mlir::Value KernelBuilder::splat(Value scalar, int lanes) {
@@ -201,13 +182,13 @@ mlir::Value KernelBuilder::to_register(Value memory, DType d, int lanes) {
     mlir::Value zero = splat(arith::ConstantOp::create(b, loc, b.getI8IntegerAttr(0)), lanes);
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, memory, zero);
   }
-  if (d == DType::f16 || d == DType::bf16) return load_convert(b, loc, d, memory, target.isa);
+  if (is_narrow_float(d)) return load_convert(b, loc, d, memory, target.isa);
   return memory;
 }
 
 mlir::Value KernelBuilder::to_memory(Value reg, DType d, int lanes) {
   if (d == DType::boolean) return arith::ExtUIOp::create(b, loc, lanes_of(b.getI8Type(), lanes), reg);
-  if (d == DType::f16 || d == DType::bf16) return store_convert(b, loc, d, reg, target.isa);
+  if (is_narrow_float(d)) return store_convert(b, loc, d, reg, target.isa);
   return reg;
 }
 

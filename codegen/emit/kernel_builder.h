@@ -50,9 +50,9 @@ class KernelBuilder {
   mlir::Type i64() { return b.getI64Type(); }
   mlir::Type ptr() { return mlir::LLVM::LLVMPointerType::get(b.getContext()); }
   mlir::Type lanes_of(mlir::Type t, int lanes) { return lanes == 1 ? t : mlir::VectorType::get({lanes}, t); }
-  /// The type of an element in memory: f16 and bf16 as i16 bits, bool and uint8 as i8, others as themselves.
+  /// The type of an element in memory: narrow floats as their bits, bool as i8, others as themselves.
   mlir::Type memory_type(DType d);
-  /// The type of an element in a register: f16 and bf16 as f32, bool as i1, others as in memory.
+  /// The type of an element in a register: narrow floats as f32, bool as i1, others as in memory.
   mlir::Type register_type(DType d);
 
   // Index arithmetic.

@@ -2,6 +2,7 @@
 
 #include "codegen/math/math.h"
 #include "ir/windows.h"
+#include "runtime/dtype_table.h"
 #include "runtime/fail.h"
 
 #include <llvm/ADT/TypeSwitch.h>
@@ -61,10 +62,8 @@ ScalarExpr::ScalarExpr(llvm::ArrayRef<mlir::Value> outputs, llvm::ArrayRef<mlir:
 }
 
 void ScalarExpr::note_type(mlir::Value v) {
-  DType d = dtype_of_value(v);
-  // Half precision is computed in float32; a bool takes no room of its own.
-  std::size_t bytes = d == DType::f16 || d == DType::bf16 ? 4 : size_of(d);
-  widest_ = std::max(widest_, bytes);
+  // A bool takes no room of its own.
+  widest_ = std::max(widest_, size_of(wide_dtype(dtype_of_value(v))));
 }
 
 void ScalarExpr::visit(mlir::Value v) {

@@ -1,6 +1,7 @@
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 #include "codegen/emit/plan_fields.h"
+#include "runtime/dtype_table.h"
 
 namespace kiln::codegen {
 
@@ -46,7 +47,7 @@ struct Tile {
 
   int width() const { return vectors * lanes; }
   /// The type of accumulators.
-  DType wide() const { return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype; }
+  DType wide() const { return wide_dtype(dtype); }
   std::size_t registers() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(vectors); }
 
   /// A and B at one k. An element of A, the same for all columns, is loaded right before its use: there are

@@ -10,19 +10,10 @@ constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 int width_of(DType t) { return static_cast<int>(size_of(t)) * 8; }
 
 Num cast_float(Num x, DType to, Isa isa) {
-  switch (to) {
-    case DType::f32:
-      return to_f32(x);
-    case DType::f64:
-      return to_f64(x);
-    case DType::f16:
-    case DType::bf16:
-      return round_to(x, to, isa);
-    case DType::boolean:
-      return ne(x, 0);
-    default:
-      return wrapped_from_float(x, width_of(to));
-  }
+  if (to == DType::boolean) return ne(x, 0);
+  if (!is_floating(to)) return wrapped_from_float(x, width_of(to));
+  if (is_narrow_float(to)) return round_to(x, to, isa);
+  return to == DType::f64 ? to_f64(x) : to_f32(x);
 }
 
 /// An f64 that rounds to any float of at most 40 bits as x itself would: what f64 cannot hold is kept as a

@@ -1,78 +1,94 @@
-// f16 and bf16 in f32 registers. The instructions of F16C are used where the target has them; elsewhere
-// integer operations give the same bits. bf16 always takes integer operations: AVX512_BF16 would flush
-// subnormals.
+// Narrow floats in f32 registers. The instructions of F16C are used where the target has them; elsewhere
+// integer operations give the same bits. A format with f32's exponents always takes integer operations:
+// AVX512_BF16 would flush subnormals.
 #include "codegen/math/casts.h"
 #include "codegen/math/functions.h"
 
+#include <bit>
 #include <cmath>
 
 namespace kiln::codegen {
 namespace {
 
-/// A binary format by the bits of its significand (with the hidden one) and its least normal exponent.
-struct Format {
-  int digits;
-  int least_exponent;
-  double greatest;
-};
-constexpr Format kHalf{11, -14, 65504};
-constexpr Format kBfloat{8, -126, 0x1.fep127};
-
 /// The nearest value of a narrower format, ties to even, in the type of x: by integer arithmetic on the
 /// significand, and below the normal range by adding and subtracting a number whose last place is the
 /// format's.
-Num round_to_format(Num x, const Format& f) {
+Num round_to_format(Num x, const FloatFormat& f) {
   int digits = x.width() == 64 ? 53 : 24;
   int drop = digits - f.digits;
   Num b = bits(x);
   Num even = shift_right_logical(b, drop) & 1;
   Num normal = from_bits((b + even + ((std::int64_t{1} << (drop - 1)) - 1)) & -(std::int64_t{1} << drop));
-  normal = select(gt(abs(normal), f.greatest), copysign(x.constant(kInf), x), normal);
-  Num magic = x.constant(std::ldexp(1.5, digits - 1 + f.least_exponent - (f.digits - 1)));
+  normal = select(gt(abs(normal), f.greatest()), copysign(x.constant(kInf), x), normal);
+  Num magic = x.constant(std::ldexp(1.5, digits - 1 + f.min_exponent - (f.digits - 1)));
   Num subnormal = copysign((abs(x) + magic) - magic, x);
-  Num rounded = select(lt(abs(x), std::ldexp(1, f.least_exponent)), subnormal, normal);
+  Num rounded = select(lt(abs(x), std::ldexp(1, f.min_exponent)), subnormal, normal);
   return select(is_nan(x), x.constant(kNaN), rounded);
 }
 
-bool has_f16c(Isa isa) { return isa == Isa::avx2 || isa == Isa::avx512; }
+/// The format that the instructions of F16C convert.
+constexpr FloatFormat f16c{11, -14, 15};
+bool has_instructions(const FloatFormat& f, Isa isa) {
+  return f == f16c && (isa == Isa::avx2 || isa == Isa::avx512);
+}
+
+/// Whether a format is the upper half of f32: subnormals and overflow come out right by themselves.
+bool has_exponents_of_f32(const FloatFormat& f) {
+  return f.min_exponent == row_of(DType::f32).format.min_exponent;
+}
+
+/// By how much the exponents of f32 and of a format are biased apart, in the place of f32's exponent.
+std::int64_t bias_of_f32(const FloatFormat& f) {
+  return static_cast<std::int64_t>(f.min_exponent - row_of(DType::f32).format.min_exponent) << 23;
+}
 
 }  // namespace
 
 Num round_to(Num x, DType type, Isa isa) {
-  if (type == DType::f16) {
-    if (x.width() == 32 && has_f16c(isa)) return f32_from_f16(f16_from_f32(x));
-    return to_f32(round_to_format(x, kHalf));
-  }
-  if (x.width() == 64) return to_f32(round_to_format(x, kBfloat));
-  // f32 has bf16's exponents: subnormals and overflow come out right by themselves.
+  const FloatFormat& f = row_of(type).format;
+  if (x.width() == 32 && has_instructions(f, isa)) return f32_from_f16(f16_from_f32(x));
+  if (x.width() == 64 || !has_exponents_of_f32(f)) return to_f32(round_to_format(x, f));
+  const int drop = 24 - f.digits;
   Num b = bits(x);
-  Num rounded = (b + (shift_right_logical(b, 16) & 1) + 0x7fff) & -0x10000;
+  Num rounded = (b + (shift_right_logical(b, drop) & 1) + ((std::int64_t{1} << (drop - 1)) - 1)) &
+                -(std::int64_t{1} << drop);
   return from_bits(select(is_nan(x), 0x7fc00000, rounded));
 }
 
-Num half_bits(Num x, Isa isa) {
-  if (has_f16c(isa)) return bits(f16_from_f32(x));
+Num narrow_bits(Num x, DType type, Isa isa) {
+  const FloatFormat& f = row_of(type).format;
+  const int width = static_cast<int>(row_of(type).bytes) * 8, drop = 24 - f.digits;
+  if (has_instructions(f, isa)) return bits(f16_from_f32(x));
   Num b = bits(x);
+  if (has_exponents_of_f32(f)) return resize_signed(shift_right_logical(b, drop), width);
+  const auto infinity = static_cast<std::int64_t>(f.infinity());
+  const auto least_normal = std::bit_cast<std::int32_t>(std::ldexp(1.0f, f.min_exponent));
+  // Added to a subnormal, it moves the last place of the format to that of f32.
+  const float places = std::ldexp(1.0f, f.min_exponent - f.fraction_bits() + 23);
   Num size = b & 0x7fffffff;
-  Num normal = shift_right_logical(size - (112 << 23), 13);
-  Num subnormal = bits(abs(x) + 0.5) - 0x3f000000;
-  Num h = select(lt(size, 0x38800000), subnormal, select(lt(size, 0x7f800000), normal, 0x7c00));
-  h = select(is_nan(x), 0x7e00, h);
-  return resize_signed(h | (shift_right_logical(b, 16) & 0x8000), 16);
+  Num normal = shift_right_logical(size - bias_of_f32(f), drop);
+  Num subnormal = bits(abs(x) + places) - std::bit_cast<std::int32_t>(places);
+  Num h = select(lt(size, least_normal), subnormal, select(lt(size, 0x7f800000), normal, infinity));
+  h = select(is_nan(x), infinity | std::int64_t{1} << (f.fraction_bits() - 1), h);
+  return resize_signed(h | (shift_right_logical(b, 32 - width) & (std::int64_t{1} << (width - 1))), width);
 }
 
-Num half_from_bits(Num h, Isa isa) {
-  if (has_f16c(isa)) return f32_from_f16(from_bits(h));
+Num from_narrow_bits(Num h, DType type, Isa isa) {
+  const FloatFormat& f = row_of(type).format;
+  const int width = static_cast<int>(row_of(type).bytes) * 8, drop = 24 - f.digits;
+  if (has_instructions(f, isa)) return f32_from_f16(from_bits(h));
   Num b = resize_unsigned(h, 32);
-  Num size = (b & 0x7fff) << 13;
-  Num normal = size + (112 << 23);
-  Num special = size + (224 << 23);
-  Num subnormal = bits(from_bits(size + (113 << 23)) - 0x1p-14);
-  Num f = select(lt(size, 0x400 << 13), subnormal, select(lt(size, 0x7c00 << 13), normal, special));
-  return from_bits(f | ((b & 0x8000) << 16));
+  if (has_exponents_of_f32(f)) return from_bits(b << drop);
+  const std::int64_t sign = std::int64_t{1} << (width - 1),
+                     least_normal = std::int64_t{1} << f.fraction_bits();
+  Num size = (b & (sign - 1)) << drop;
+  Num normal = size + bias_of_f32(f);
+  Num special = size + 2 * bias_of_f32(f);
+  Num subnormal =
+      bits(from_bits(size + (bias_of_f32(f) + (std::int64_t{1} << 23))) - std::ldexp(1.0, f.min_exponent));
+  Num number = select(lt(size, least_normal << drop), subnormal,
+                      select(lt(size, static_cast<std::int64_t>(f.infinity()) << drop), normal, special));
+  return from_bits(number | ((b & sign) << (32 - width)));
 }
-
-Num bfloat_bits(Num x) { return resize_signed(shift_right_logical(bits(x), 16), 16); }
-Num bfloat_from_bits(Num b) { return from_bits(resize_unsigned(b, 32) << 16); }
 
 }  // namespace kiln::codegen

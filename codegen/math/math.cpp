@@ -5,6 +5,7 @@
 #include "codegen/math/functions.h"
 #include "codegen/math/integer.h"
 #include "codegen/math/x86.h"
+#include "runtime/dtype_table.h"
 
 #include <mlir/IR/Matchers.h>
 
@@ -352,7 +353,7 @@ mlir::Value emit_fma(mlir::OpBuilder& builder, mlir::Location loc, DType dtype, 
 mlir::Value emit_compare(mlir::OpBuilder& builder, mlir::Location loc, Compare op, DType dtype,
                          mlir::Value left, mlir::Value right) {
   Num a(builder, loc, left), b(builder, loc, right);
-  bool no_sign = dtype == DType::u8 || dtype == DType::boolean;
+  bool no_sign = is_unsigned_integer(dtype);
   switch (op) {
     case Compare::eq:
       return eq(a, b);
@@ -379,36 +380,17 @@ mlir::Value emit_cast(mlir::OpBuilder& b, mlir::Location loc, DType from, DType 
 }
 
 mlir::Value round_to(mlir::OpBuilder& b, mlir::Location loc, DType dtype, mlir::Value x, Isa isa) {
-  if (dtype != DType::f16 && dtype != DType::bf16) return x;
-  return round_to(Num(b, loc, x), dtype, isa);
+  return is_narrow_float(dtype) ? mlir::Value(round_to(Num(b, loc, x), dtype, isa)) : x;
 }
 
 mlir::Value load_convert(mlir::OpBuilder& b, mlir::Location loc, DType dtype, mlir::Value memory, Isa isa) {
-  Num x(b, loc, memory);
-  switch (dtype) {
-    case DType::f16:
-      return half_from_bits(x, isa);
-    case DType::bf16:
-      return bfloat_from_bits(x);
-    case DType::boolean:
-      return ne(x, 0);
-    default:
-      return memory;
-  }
+  if (dtype == DType::boolean) return ne(Num(b, loc, memory), 0);
+  return is_narrow_float(dtype) ? mlir::Value(from_narrow_bits(Num(b, loc, memory), dtype, isa)) : memory;
 }
 
 mlir::Value store_convert(mlir::OpBuilder& b, mlir::Location loc, DType dtype, mlir::Value value, Isa isa) {
-  Num x(b, loc, value);
-  switch (dtype) {
-    case DType::f16:
-      return half_bits(x, isa);
-    case DType::bf16:
-      return bfloat_bits(x);
-    case DType::boolean:
-      return resize_unsigned(x, 8);
-    default:
-      return value;
-  }
+  if (dtype == DType::boolean) return resize_unsigned(Num(b, loc, value), 8);
+  return is_narrow_float(dtype) ? mlir::Value(narrow_bits(Num(b, loc, value), dtype, isa)) : value;
 }
 
 }  // namespace kiln::codegen

@@ -11,7 +11,7 @@
 /// The arithmetic of pointwise primitives on values in registers: scalars, or vectors of any number of lanes,
 /// with the semantics of ir/KilnOps.td. Every lane gets the bits that a scalar would, on every target.
 ///
-/// Registers hold f16 and bf16 as f32 (whose value the narrow type has: each operation rounds its result),
+/// Registers hold narrow floats as f32 (whose value the narrow type has: each operation rounds its result),
 /// bool as i1, uint8 as i8. A wider Isa only allows shorter code for the same bits; Isa::scalar is right
 /// everywhere.
 namespace kiln::codegen {
@@ -42,9 +42,9 @@ PhiloxWords emit_philox(mlir::OpBuilder&, mlir::Location, mlir::Value seed, mlir
 /// kiln.random_uniform says.
 mlir::Value emit_random(mlir::OpBuilder&, mlir::Location, DType dtype, const PhiloxWords& words, int word);
 
-/// The nearest number of the type f16 or bf16, still as f32; f64 operands are rounded once. Other types: x.
+/// The nearest number of a narrow float type, still as f32; f64 operands are rounded once. Other types: x.
 mlir::Value round_to(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value x, Isa isa = Isa::scalar);
-/// From and to the form in memory: i16 bits for f16 and bf16, i8 for bool. Other types: unchanged. A bool is
+/// From and to the form in memory: bits for narrow floats, i8 for bool. Other types: unchanged. A bool is
 /// any byte that is not 0.
 mlir::Value load_convert(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value memory, Isa isa);
 mlir::Value store_convert(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value value, Isa isa);

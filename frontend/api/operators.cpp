@@ -5,6 +5,7 @@
 #include "frontend/call/numpy_scope.h"
 #include "frontend/view/view.h"
 #include "ir/graph.h"
+#include "runtime/dtype_table.h"
 #include "runtime/fail.h"
 
 #include <kiln/f_numpy.h>
@@ -19,31 +20,6 @@ const ir::OpDef& existing(const ir::OpDef* op, const ArithmeticNames& names, std
   return *op;
 }
 
-// The enumerator as C++ source.
-std::string_view spelling(DType d) {
-  switch (d) {
-    case DType::f32:
-      return "f32";
-    case DType::f64:
-      return "f64";
-    case DType::f16:
-      return "f16";
-    case DType::bf16:
-      return "bf16";
-    case DType::u8:
-      return "u8";
-    case DType::i8:
-      return "i8";
-    case DType::i32:
-      return "i32";
-    case DType::i64:
-      return "i64";
-    case DType::boolean:
-      return "boolean";
-  }
-  return "f32";
-}
-
 void check_dtypes(const Tensor& a, const Tensor& b, const ArithmeticNames& names,
                   std::source_location where) {
   if (!a.defined() || !b.defined()) return;  // invoke reports those
@@ -55,7 +31,7 @@ void check_dtypes(const Tensor& a, const Tensor& b, const ArithmeticNames& names
   fail(
       "{}operator {} takes two tensors of one dtype, and these are {} and {}: convert one, as in "
       "b.astype(DType::{})",
-      line_prefix(where), names.symbol, name_of(x), name_of(y), spelling(x));
+      line_prefix(where), names.symbol, name_of(x), name_of(y), row_of(x).enumerator);
 }
 
 bool shapes_unknown(const Tensor& t) {

@@ -3,6 +3,7 @@
 #include "frontend/formats/bytes.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/formats/inflate.h"
+#include "runtime/dtype_table.h"
 
 #include <kiln/vision_data.h>
 
@@ -13,20 +14,8 @@ namespace kiln::data::vision {
 namespace {
 
 std::optional<DType> dtype_of_code(unsigned code) {
-  switch (code) {
-    case 0x08:
-      return DType::u8;
-    case 0x09:
-      return DType::i8;
-    case 0x0C:
-      return DType::i32;
-    case 0x0D:
-      return DType::f32;
-    case 0x0E:
-      return DType::f64;
-    default:
-      return std::nullopt;
-  }
+  const auto* const row = std::ranges::find(dtype_table, static_cast<int>(code), &DTypeRow::idx);
+  return code == 0 || row == dtype_table.end() ? std::nullopt : std::optional(row->dtype);
 }
 
 std::uint32_t big_endian(ByteReader& in, std::string_view what) {

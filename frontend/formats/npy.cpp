@@ -10,27 +10,12 @@
 namespace kiln {
 namespace {
 
-struct Description {
-  std::string_view written;  ///< by NumPy
-  StoredType type;
-  std::string_view characters;  ///< other codes, which may follow a byte order too
-  std::string_view names;       ///< of numpy.dtype, between spaces
-};
-// NumPy has no bfloat16. The package ml_dtypes, which adds it, writes it to files as opaque two-byte
-// elements.
-constexpr Description descriptions[] = {{"<f4", {DType::f32}, "f", " float32 single "},
-                                        {"<f8", {DType::f64}, "d", " float64 double float "},
-                                        {"<f2", {DType::f16}, "e", " float16 half "},
-                                        {"|u1", {DType::u8}, "B", " uint8 ubyte "},
-                                        {"|i1", {DType::i8}, "b", " int8 byte "},
-                                        {"<i4", {DType::i32}, "i", " int32 intc "},
-                                        {"<i8", {DType::i64}, "lqp", " int64 int int_ intp long longlong "},
-                                        {"<V2", {DType::bf16}, "", ""},
-                                        {"|b1", {DType::boolean}, "?", " bool bool_ "},
-                                        {"<i2", stored_int16, "h", " int16 short "},
-                                        {"<u2", stored_uint16, "H", " uint16 ushort "},
-                                        {"<u4", stored_uint32, "I", " uint32 uintc "},
-                                        {"<u8", stored_uint64, "LQP", " uint64 uint uintp ulong ulonglong "}};
+constexpr NamedType<NpyNames> widening[] = {
+    {{"<i2", "h", " int16 short "}, stored_int16},
+    {{"<u2", "H", " uint16 ushort "}, stored_uint16},
+    {{"<u4", "I", " uint32 uintc "}, stored_uint32},
+    {{"<u8", "LQP", " uint64 uint uintp ulong ulonglong "}, stored_uint64}};
+constexpr auto descriptions = types_of_format(&DTypeRow::npy, widening);
 
 struct NpyHeader {
   std::string descr;
@@ -166,16 +151,16 @@ class HeaderReader {
 std::variant<StoredType, NoDType> type_of_descr(std::string_view descr) {
   const bool has_order = !descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos;
   const std::string_view kind = descr.substr(has_order ? 1 : 0);
-  for (const Description& d : descriptions) {
+  for (const auto& [d, type] : descriptions) {
     const bool character = kind.size() == 1 && d.characters.find(kind[0]) != std::string_view::npos;
     const bool name = !has_order && kind.find(' ') == std::string_view::npos && !kind.empty() &&
                       d.names.find(' ' + std::string(kind) + ' ') != std::string_view::npos;
-    if (kind == d.written.substr(1) || character || name) return d.type;
+    if (kind == d.written.substr(1) || character || name) return type;
   }
   if (kind.starts_with('O'))
     return NoDType{"it holds Python objects, which only Python can make again; save an array of numbers"};
-  return NoDType{
-      compose("its dtype is '{}'; {}: convert it with .astype() before it is saved", descr, readable_dtypes)};
+  return NoDType{compose("its dtype is '{}'; {}: convert it with .astype() before it is saved", descr,
+                         readable_dtypes())};
 }
 
 /// Converts elements from Fortran order to C order.
@@ -237,10 +222,8 @@ StoredArray read_npy(ByteReader& in) {
 
 std::string npy_header(const Tensor& array) {
   const Shape& shape = array.shape();
-  const auto* const row = std::find_if(std::begin(descriptions), std::end(descriptions),
-                                       [&](const auto& d) { return d.type.dtype == array.dtype(); });
-  std::string text =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", row->written, shape.str());
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}",
+                                 row_of(array.dtype()).npy.written, shape.str());
   // NumPy reserves room for the first extent to grow to 21 digits in place.
   if (!shape.empty()) text.append(21 - std::to_string(shape[0]).size(), ' ');
   const std::size_t before = npy_magic.size() + 4 + text.size() + 1;

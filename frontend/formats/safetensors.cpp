@@ -15,11 +15,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::pair<std::string_view, StoredType> dtypes[] = {
-    {"F32", {DType::f32}},      {"F64", {DType::f64}}, {"F16", {DType::f16}},  {"BF16", {DType::bf16}},
-    {"U8", {DType::u8}},        {"I8", {DType::i8}},   {"I32", {DType::i32}},  {"I64", {DType::i64}},
-    {"BOOL", {DType::boolean}}, {"I16", stored_int16}, {"U16", stored_uint16}, {"U32", stored_uint32},
-    {"U64", stored_uint64}};
+constexpr NamedType<std::string_view> widening[] = {
+    {"I16", stored_int16}, {"U16", stored_uint16}, {"U32", stored_uint32}, {"U64", stored_uint64}};
+constexpr auto dtypes = types_of_format(&DTypeRow::safetensors, widening);
 
 /// The other dtypes of the format, and their bits.
 constexpr std::pair<std::string_view, std::int64_t> other_dtypes[] = {
@@ -133,7 +131,7 @@ StoredArray read_elements(ByteReader& in, const Entry& e) {
     if (other_bytes(e) != static_cast<std::int64_t>(e.end - e.begin))
       in.error("its shape {} of {} does not take the {} bytes that data_offsets gives it", e.shape.str(),
                e.other, e.end - e.begin);
-    return NoDType{compose("its dtype is '{}'; {}", e.other, readable_dtypes)};
+    return NoDType{compose("its dtype is '{}'; {}", e.other, readable_dtypes())};
   }
   const std::size_t needed = stored_bytes(in, e.shape, e.type);
   if (needed != e.end - e.begin)
@@ -197,12 +195,9 @@ std::string format_safetensors(std::span<const NamedArray> arrays) {
   std::string text = "{";
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Shape& shape = arrays[i].array.shape();
-    const auto* const row = std::find_if(std::begin(dtypes), std::end(dtypes), [&](const auto& d) {
-      return d.second.dtype == arrays[i].array.dtype();
-    });
     text += fmt::format(R"({}{}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", i == 0 ? "" : ",",
-                        Json(names[i]).dump(), row->first, fmt::join(shape.dims(), ","), ranges[i].first,
-                        ranges[i].second);
+                        Json(names[i]).dump(), row_of(arrays[i].array.dtype()).safetensors,
+                        fmt::join(shape.dims(), ","), ranges[i].first, ranges[i].second);
   }
   text += '}';
   text.append((8 - text.size() % 8) % 8, ' ');

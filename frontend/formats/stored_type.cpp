@@ -21,6 +21,13 @@ void widen(std::span<const std::byte> elements, std::byte* to) {
 
 }  // namespace
 
+std::string readable_dtypes() {
+  std::string names;
+  for (const DTypeRow& row : dtype_table)
+    names += compose("{}{}", names.empty() ? "" : &row == &dtype_table.back() ? " and " : ", ", row.name);
+  return compose("Kiln has {}, and reads int16, uint16, uint32 and uint64 as int32 or int64", names);
+}
+
 StoredArray make_stored(const Shape& shape, const StoredType& type, std::span<const std::byte> elements) {
   if (!type.widens) return make_array(shape, type.dtype, elements);
   if (type.width == 8) {

@@ -1,8 +1,11 @@
 #pragma once
 #include "frontend/formats/bytes.h"
+#include "runtime/dtype_table.h"
 
 #include <kiln/io.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +27,23 @@ inline constexpr StoredType stored_int16{DType::i32, 2, true, true},
     stored_uint16{DType::i32, 2, false, true}, stored_uint32{DType::i64, 4, false, true},
     stored_uint64{DType::i64, 8, false, true};
 
+/// A type of Kiln or an integer that widens, with its name in a file format.
+template <class Name>
+struct NamedType {
+  Name name;
+  StoredType type;
+};
+/// The types of a format: the rows of the table by `name_of_row`, then the `widening` ones.
+template <class Name, std::size_t n>
+constexpr auto types_of_format(Name DTypeRow::*name_of_row, const NamedType<Name> (&widening)[n]) {
+  std::array<NamedType<Name>, dtype_table.size() + n> all;
+  auto* const next = std::ranges::transform(dtype_table, all.begin(), [&](const DTypeRow& row) {
+                       return NamedType<Name>{row.*name_of_row, {row.dtype}};
+                     }).out;
+  std::ranges::copy(widening, next);
+  return all;
+}
+
 /// Why an array of a valid file cannot be one of Kiln's.
 struct NoDType {
   std::string reason;
@@ -32,10 +52,7 @@ struct NoDType {
 using StoredArray = std::variant<Tensor, NoDType>;
 
 /// For the message: "Kiln has ..., and reads ... as wider ones".
-inline constexpr std::string_view readable_dtypes =
-    "Kiln has float16, bfloat16, float32, float64, int8, uint8, int32, int64 and bool, and reads int16, "
-    "uint16, "
-    "uint32 and uint64 as int32 or int64";
+std::string readable_dtypes();
 
 /// The bytes of the elements in the file; an error if fewer are left, or if no array has so many.
 std::size_t stored_bytes(const ByteReader& in, const Shape& shape, const StoredType& type);

@@ -1,13 +1,12 @@
 #include "frontend/ops/common.h"
 
+#include "runtime/dtype_table.h"
+
 #include <algorithm>
 
 namespace kiln::ops {
 
-Value widen(Primitives& p, Value x) {
-  DType d = p.dtype(x);
-  return d == DType::f16 || d == DType::bf16 ? p.cast(x, DType::f32) : x;
-}
+Value widen(Primitives& p, Value x) { return convert(p, x, wide_dtype(p.dtype(x))); }
 
 Value convert(Primitives& p, Value x, DType to) { return p.dtype(x) == to ? x : p.cast(x, to); }
 

@@ -1,5 +1,6 @@
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
+#include "runtime/dtype_table.h"
 
 #include <array>
 #include <cmath>
@@ -58,23 +59,8 @@ Values hard_sigmoid_gradient(Primitives& p, const GradientArgs& args) {
 /// A bound in the type of x: of integers it is truncated, and not outside of their range.
 Value bound_of(Primitives& p, Value x, double bound) {
   const TensorType type{p.dtype(x), p.shape(x)};
-  std::int64_t low = 0, high = 0;
-  switch (type.dtype) {
-    case DType::u8:
-      high = 255;
-      break;
-    case DType::i8:
-      low = -128, high = 127;
-      break;
-    case DType::i32:
-      low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
-      break;
-    case DType::i64:
-      low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
-      break;
-    default:
-      return p.like(x, bound);
-  }
+  if (!is_integer(type.dtype)) return p.like(x, bound);
+  const auto [low, high] = range_of_integer(type.dtype);
   if (bound <= static_cast<double>(low)) return p.full_integer(type, low);
   return bound >= static_cast<double>(high) ? p.full_integer(type, high) : p.like(x, bound);
 }

@@ -16,17 +16,6 @@ OpDef renamed(std::span<const OpDef> family, std::string_view classic, std::stri
   return op;
 }
 
-DType common_dtype(DType a, DType b) {
-  if (a == b) return a;
-  if (is_floating(a) != is_floating(b)) return is_floating(a) ? a : b;
-  const auto either = [&](DType d) { return a == d || b == d; };
-  if (is_floating(a)) return either(DType::f64) ? DType::f64 : DType::f32;
-  if (either(DType::i64)) return DType::i64;
-  if (either(DType::i32)) return DType::i32;
-  if (either(DType::boolean)) return a == DType::boolean ? b : a;
-  return DType::i32;
-}
-
 Shape numpy_axes(const Attrs& a, int rank) {
   if (a.is_none("axis")) return other_axes({}, rank);
   const Shape& axes = a.tuple("axis");

@@ -8,10 +8,6 @@ namespace kiln::ops {
 OpDef renamed(std::span<const OpDef> family, std::string_view classic, std::string_view name,
               std::vector<std::string_view> inputs, std::vector<std::string_view> aliases = {});
 
-/// Promotes two dtypes: a float wins over an integer, else the wider one; uint8 and int8 give int32, float16
-/// and bfloat16 float32.
-DType common_dtype(DType a, DType b);
-
 /// The sorted axes of the attribute `axis`: None is all, () none. A scalar accepts the axes 0 and -1 without
 /// effect.
 Shape numpy_axes(const Attrs& a, int rank);

@@ -1,5 +1,6 @@
 #include "frontend/ops/numpy.h"
 #include "frontend/ops/shape_rules.h"
+#include "runtime/dtype_table.h"
 
 namespace kiln::ops {
 namespace {
@@ -7,7 +8,7 @@ namespace {
 // Two arrays: broadcast, in their common dtype.
 
 std::pair<Value, Value> meet(Primitives& p, Args in) {
-  const DType d = common_dtype(p.dtype(in[0]), p.dtype(in[1]));
+  const DType d = promoted(p.dtype(in[0]), p.dtype(in[1]));
   return broadcast_pair(p, convert(p, in[0], d), convert(p, in[1], d));
 }
 

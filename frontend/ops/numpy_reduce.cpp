@@ -2,6 +2,7 @@
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/reduce.h"
 #include "frontend/ops/shape_rules.h"
+#include "runtime/dtype_table.h"
 
 namespace kiln::ops {
 namespace {
@@ -16,7 +17,7 @@ Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
 /// precision.
 Value prepared(Primitives& p, Value x, DType to) {
   const DType from = p.dtype(x);
-  return widen(p, convert(p, x, is_floating(from) && is_floating(to) ? common_dtype(from, to) : to));
+  return widen(p, convert(p, x, is_floating(from) && is_floating(to) ? promoted(from, to) : to));
 }
 
 /// Includes `initial` as one more element.

@@ -1,6 +1,7 @@
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
+#include "runtime/dtype_table.h"
 
 #include <algorithm>
 #include <functional>
@@ -38,19 +39,6 @@ Value averages(Primitives& p, Value sums, const Shape& in, const ir::Window& w, 
   return p.div(sums, same == 1 ? varying : p.mul(varying, p.like(sums, same)));
 }
 
-double least_finite(DType d) {
-  switch (d) {
-    case DType::f64:
-      return std::numeric_limits<double>::lowest();
-    case DType::f16:
-      return -65504;
-    case DType::bf16:
-      return -0x1.fep127;
-    default:
-      return double{std::numeric_limits<float>::lowest()};
-  }
-}
-
 /// `maxima` over windows; of a window wholly in the padding, as a full pooling may have behind the end of an
 /// axis, MXNet's least finite number.
 Value with_outside_windows(Primitives& p, Value maxima, const Shape& in, const ir::Window& w) {
@@ -68,7 +56,7 @@ Value with_outside_windows(Primitives& p, Value maxima, const Shape& in, const i
     const Value inside =
         p.binary(Binary::logical_and, p.compare(Compare::ge, window, p.full_integer(places, first)),
                  p.compare(Compare::lt, window, p.full_integer(places, end)));
-    maxima = p.select(inside, maxima, p.like(maxima, least_finite(p.dtype(maxima))));
+    maxima = p.select(inside, maxima, p.like(maxima, -row_of(p.dtype(maxima)).format.greatest()));
   }
   return maxima;
 }

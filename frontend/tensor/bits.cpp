@@ -1,6 +1,7 @@
 #include "frontend/tensor/bits.h"
 
 #include "frontend/tensor/elements.h"
+#include "runtime/dtype_table.h"
 
 #include <bit>
 #include <cstring>
@@ -17,19 +18,9 @@ std::uint64_t bits_at(const void* data, std::size_t width, std::int64_t i) {
 }
 
 bool is_nan(DType d, std::uint64_t bits) {
-  auto above = [bits](std::uint64_t sign, std::uint64_t infinity) { return (bits & ~sign) > infinity; };
-  switch (d) {
-    case DType::f64:
-      return above(std::uint64_t{1} << 63, 0x7ff0'0000'0000'0000);
-    case DType::f32:
-      return above(0x8000'0000, 0x7f80'0000);
-    case DType::f16:
-      return above(0x8000, 0x7c00);
-    case DType::bf16:
-      return above(0x8000, 0x7f80);
-    default:
-      return false;
-  }
+  const DTypeRow& row = row_of(d);
+  const std::uint64_t sign = std::uint64_t{1} << (8 * row.bytes - 1);
+  return row.kind == DTypeKind::floating && (bits & ~sign) > row.format.infinity();
 }
 
 }  // namespace

@@ -1,23 +1,14 @@
 #pragma once
 #include <kiln/dtype.h>
 
-#include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 /// Conversion of elements on the host, for element access. Operators never use it.
 namespace kiln {
 
-float half_to_float(std::uint16_t bits);
-/// Rounds to nearest even.
-std::uint16_t float_to_half(float value);
-/// Directly from double, with one rounding.
-std::uint16_t double_to_half(double value);
-inline float bfloat_to_float(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-std::uint16_t double_to_bfloat(double value);
+/// The number of a float type that is nearest to `value`: one rounding, ties to even.
+double round_to(DType dtype, double value);
 
 /// Element `i` of an array.
 double real_at(const void* data, DType dtype, std::size_t i);

@@ -20,11 +20,6 @@ std::string chars(Args... args) {
   return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, args...).ptr);
 }
 
-double round_to(DType dtype, double v) {
-  const std::uint16_t bits = dtype == DType::f16 ? double_to_half(v) : double_to_bfloat(v);
-  return dtype == DType::f16 ? half_to_float(bits) : bfloat_to_float(bits);
-}
-
 // The shortest digits in exponent form that read back as the element: "1.4285715e-01".
 std::string shortest(double v, DType dtype) {
   if (dtype == DType::f64) return chars(v, std::chars_format::scientific);

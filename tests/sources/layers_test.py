@@ -17,7 +17,7 @@ MAY_INCLUDE = {
     "passes": ["ir", "runtime"],
     # At the ground: instruction sets, machines and what follows from them.
     "codegen/target": ["passes", "runtime"],
-    "codegen/math": ["codegen/target", "ir"],
+    "codegen/math": ["codegen/target", "ir", "runtime"],
     # What the kernels of all targets are made of.
     "codegen/emit": ["codegen/math", "codegen/target", "ir", "runtime"],
     # The interface of a target. Targets do not know each other; the registry alone knows all.
@@ -27,7 +27,7 @@ MAY_INCLUDE = {
     "codegen/cpu/convolution": [
         "codegen/cpu", "codegen/cpu/contraction", "codegen/emit", "codegen/math", "codegen/target", "ir", "runtime"],
     "codegen/cpu/reduction": ["codegen/cpu", "codegen/emit", "codegen/math", "codegen/target"],
-    "codegen/cpu/order": ["codegen/cpu", "codegen/emit", "codegen/math"],
+    "codegen/cpu/order": ["codegen/cpu", "codegen/emit", "codegen/math", "runtime"],
     "codegen/cpu/pointwise": ["codegen/cpu", "codegen/emit", "codegen/math", "codegen/target", "passes"],
     "codegen/cuda": ["codegen/backend", "codegen/target", "codegen/emit", "ir", "passes", "runtime", "runtime/cuda"],
     "codegen/cuda/contraction": ["codegen/cuda", "codegen/emit", "ir", "runtime"],

@@ -78,7 +78,7 @@ struct PlaneWindowsPlan {
 
   std::int64_t taps() const { return down.taps * across.taps; }
   std::int64_t line_pitch() const { return copied ? across.stride * copied->pitch : 0; }
-  /// Of copied elements: f16 and bf16 are converted once.
+  /// Of copied elements: narrow floats are converted once.
   DType copied_type() const { return Tile{dtype, 1, 1, lanes}.wide(); }
   /// The weights of a plane stay in registers, beside an input and the sums of six lines.
   bool keeps_weights(int registers) const { return !reduces && taps() + 7 <= registers; }

@@ -1,6 +1,7 @@
 #include "codegen/cpu/order/sorter.h"
 
 #include "codegen/math/math.h"
+#include "runtime/dtype_table.h"
 
 #include <array>
 
@@ -11,7 +12,7 @@ constexpr int run_length = 8;
 
 Num key_of(Num x, DType dtype, bool descending) {
   if (!is_floating(dtype)) {
-    bool is_unsigned = dtype == DType::u8 || dtype == DType::boolean;
+    bool is_unsigned = is_unsigned_integer(dtype);
     Num key = x.width() >= 32 ? x : is_unsigned ? resize_unsigned(x, 32) : resize_signed(x, 32);
     return descending ? ~key : key;
   }

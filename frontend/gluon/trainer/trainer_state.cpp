@@ -4,6 +4,7 @@
 #include "frontend/call/line.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/elements.h"
+#include "runtime/dtype_table.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -11,8 +12,6 @@
 
 namespace kiln::detail {
 namespace {
-
-bool is_small_float(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 /// to = from, without allocations where both have the same names.
 void assign(const optimizer::Memory& from, optimizer::Memory& to) {
@@ -90,7 +89,7 @@ const UpdateChoice& TrainerState::choose(bool ignore_stale, std::source_location
 UpdatedParameter TrainerState::described(const TrainedParameter& p) const {
   const ParameterState& state = ParameterAccess::state(p.parameter);
   const DType dtype = state.options.dtype;
-  return {{dtype, state.shape}, p.name, optimizer->options().multi_precision && is_small_float(dtype)};
+  return {{dtype, state.shape}, p.name, optimizer->options().multi_precision && is_narrow_float(dtype)};
 }
 
 void TrainerState::make_states(const UpdateChoice& of) {
