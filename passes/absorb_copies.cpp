@@ -1,3 +1,4 @@
+// Destination passing into the interior of padded arrays and into the parts of concatenations and insertions.
 #include "passes/absorb_copies.h"
 
 #include "ir/prepacked.h"

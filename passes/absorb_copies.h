@@ -1,3 +1,4 @@
+// The pass kiln-absorb-copies: destination passing.
 #pragma once
 #include <mlir/Pass/Pass.h>
 
@@ -5,10 +6,11 @@
 
 namespace kiln::passes {
 
-/// Destination passing: a kernel writes its result to where a copy would bring it. That is the interior of a
-/// padded array, of which only the border is left to fill, or the kernel's part of an array of several: of a
-/// concatenation, or of insertions (the phases of a transposed convolution). That begins as `kiln.empty`, or
-/// filled where the parts leave something, and passes from kernel to kernel. Only results without another use.
+/// Destination passing: a kernel writes its result to the destination of the copy that follows it. The
+/// destination is the interior of a padded array, whose border alone is then filled, or one part of a
+/// concatenation or of insertions (the phases of a transposed convolution). An array of several parts begins
+/// as `kiln.empty`, or filled if the parts do not cover it, and passes from kernel to kernel. Applies only to
+/// results with one use.
 ///
 /// Why here: after fuse, which decides what a kernel computes; before fuse-rows and plan-buffers, which see
 /// the arrays that remain. Needs: fuse. Guarantees: no value changes.

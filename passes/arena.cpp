@@ -1,3 +1,4 @@
+// Offsets of blocks in the arena: greedy by several orders, checked against a lower bound.
 #include "passes/arena.h"
 
 #include "runtime/control.h"

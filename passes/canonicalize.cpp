@@ -1,3 +1,4 @@
+// The sweeps of kiln-canonicalize: folders, constants to the right, dead operations.
 #include "passes/canonicalize.h"
 
 #include "ir/dialect.h"

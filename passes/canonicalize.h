@@ -1,3 +1,4 @@
+// The pass kiln-canonicalize: exact identities.
 #pragma once
 #include <mlir/Pass/Pass.h>
 
@@ -6,8 +7,8 @@
 namespace kiln::passes {
 
 /// Applies the dialect's folders (the written list of identities in ir/dialect.cpp, nothing else), moves the
-/// constant of a sum or product to the right, and erases dead operations. A sort of which only the first
-/// elements are read sorts no others.
+/// constant of a sum or product to the right, and erases dead operations. A sort whose users read only its
+/// first elements sorts only these.
 ///
 /// Why not MLIR's canonicalizer: it also runs the folders of other dialects and folds constants in C++
 /// arithmetic, and only generated kernels compute bits. Why here: operators compose primitives, which leaves

@@ -1,3 +1,4 @@
+// The rewrites of kiln-expand, one function for each kind of operation.
 #include "passes/expand.h"
 
 #include "passes/layout.h"

@@ -1,3 +1,4 @@
+// The pass kiln-expand: operations without a kernel family become others.
 #pragma once
 #include <mlir/Pass/Pass.h>
 
@@ -7,8 +8,7 @@ namespace kiln::passes {
 
 class TargetModel;
 
-/// Rewrites operations that need no kernel family of their own into others, so that fewer kinds reach code
-/// generation:
+/// Rewrites operations without a kernel family into others, so that fewer kinds reach code generation:
 ///
 /// * reduce_window, unless the target has a kernel for it (reduces_lines()): pad with the identity, then
 ///   combine strided slices of the padded array tap by tap. One tree for up to 16 taps; larger windows are
@@ -16,8 +16,7 @@ class TargetModel;
 /// * convolution: pad with +0, then convolve without padding; one spatial axis becomes two, the first of
 ///   extent 1.
 /// * dot by chained512 over one element of k: broadcast, multiply-add to +0. A pointwise operation fuses, and
-/// stores
-///   a large result non-temporally.
+///   stores a large result non-temporally.
 /// * dot or convolution over an empty axis: +0.
 /// * reduce over axes between which kept axes lie: one for each run of axes.
 ///

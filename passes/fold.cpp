@@ -1,3 +1,4 @@
+// Constant folding: finds the constant part, outlines it as a module, evaluates it and inserts the values.
 #include "passes/fold.h"
 
 #include "passes/sweep.h"
@@ -96,7 +97,7 @@ class ConstantPart {
   llvm::SetVector<mlir::Operation*> frontier_, left_;
 };
 
-/// The constant part as a program of its own: `func.func @folded() -> (...)`.
+/// The constant part as a separate program: `func.func @folded() -> (...)`.
 class Outliner {
  public:
   Outliner(const ConstantPart& part, mlir::Block& block)

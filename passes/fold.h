@@ -1,3 +1,4 @@
+// The pass kiln-fold: constants computed by generated kernels.
 #pragma once
 #include "passes/pipeline.h"
 

@@ -1,3 +1,4 @@
+// Emits the groups of fusion_groups.h as kiln.fusion operations.
 #include "passes/fuse.h"
 
 #include "ir/prepacked.h"

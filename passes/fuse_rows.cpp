@@ -1,3 +1,4 @@
+// Finds runs of kernels that can work on a few rows at a time, and marks them.
 #include "passes/fuse_rows.h"
 
 #include "ir/dialect.h"

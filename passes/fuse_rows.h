@@ -1,3 +1,4 @@
+// The pass kiln-fuse-rows: row fusion.
 #pragma once
 #include "passes/target_model.h"
 

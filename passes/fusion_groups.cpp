@@ -1,3 +1,4 @@
+// The fusion planner: roots take epilogues and producers, then pointwise operations join.
 #include "passes/fusion_groups.h"
 
 #include "ir/windows.h"
@@ -124,9 +125,9 @@ class FusionPlanner {
       if (is_root(nodes_[i].op)) grow_side_operands(i, prepackable);
   }
 
-  /// Reductions over the same axes that read an array in common share a kernel, which reads it once: the sums
-  /// of a gradient and of its product with what was normalized. One that is `prepackable` joins none that is
-  /// not: it need not run in every call.
+  /// Reductions over the same axes that read an array in common share a kernel, which reads it once. Example:
+  /// the sums of a gradient and of its product with the normalised array. A `prepackable` reduction joins
+  /// only others like it, since it need not run in every call.
   void join_reductions(const llvm::DenseSet<mlir::Operation*>& prepackable) {
     // By an array and axes: the last reduction that reads all of the array.
     llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, std::size_t> latest;
@@ -240,7 +241,7 @@ class FusionPlanner {
       for (auto [j, direct] : nodes_[i].consumers)
         if (group_of_[j] != g) visit(group_of_[j]);
   }
-  /// Calls `visit` for each group of which group `g` uses a value.
+  /// Calls `visit` for each group that produces an operand of group `g`.
   void each_producer(std::size_t g, Visit visit) const {
     for (std::size_t i : groups_[g].members)
       for (auto [j, direct] : nodes_[i].producers)
@@ -492,7 +493,7 @@ class FusionPlanner {
             seen.insert(j).second)
           candidates.push(j);
     };
-    // What computes the elements of reductions is theirs (grow_reduction).
+    // Producers of the elements of reductions are left to grow_reduction.
     const Operations elements = before(group);
     for (std::size_t i : Members(groups_[group].members))
       if (i > root && !llvm::is_contained(elements, nodes_[i].op)) add_producers(i);

@@ -1,3 +1,4 @@
+// The decision which operations share a kernel.
 #pragma once
 #include "passes/target_model.h"
 #include "passes/view_analysis.h"

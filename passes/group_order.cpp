@@ -1,3 +1,4 @@
+// Incremental topological order: a bidirectional search bounded by the order.
 #include "passes/group_order.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -22,8 +23,8 @@ bool GroupOrder::has_path_through_another(Group a, Group b) const {
 }
 
 std::optional<GroupOrder::Between> GroupOrder::search(Group first, Group second) const {
-  // A search from each end, alternating: the next step is that of the search that has looked at fewer edges,
-  // so that a value with many users costs no more than the search from the other end.
+  // One side of a bidirectional search. The side that has looked at fewer edges steps next, so a value with
+  // many users costs no more than the search from the other end.
   struct Side {
     Group start, goal;
     const Neighbours& neighbours;

@@ -1,3 +1,4 @@
+// A topological order of groups, kept while groups merge and split.
 #pragma once
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
@@ -9,9 +10,9 @@
 
 namespace kiln::passes {
 
-/// A topological order of groups of operations, kept up to date while groups merge. It bounds the search for
-/// a path between two groups to the groups that lie between them in the order, as in Pearce and Kelly, "A
-/// dynamic topological sort algorithm for directed acyclic graphs" (2006).
+/// A topological order of groups of operations, kept up to date while groups merge. The order bounds the
+/// search for a path between two groups to the groups between them, as in Pearce and Kelly, "A dynamic
+/// topological sort algorithm for directed acyclic graphs" (2006).
 class GroupOrder {
  public:
   using Group = std::size_t;
@@ -29,16 +30,16 @@ class GroupOrder {
   /// Whether a path leads from one group to the other through a third.
   bool has_path_through_another(Group a, Group b) const;
 
-  /// Group `from` becomes part of `into`. No path leads from one to the other through a third. Called while
-  /// the neighbours are still those of the separate groups.
+  /// Group `from` becomes part of `into`. No path leads from one to the other through a third. Called before
+  /// the neighbours reflect the merge.
   void merge(Group from, Group into);
 
   /// Groups that were part of `group` are groups again, each after the preceding one and all after `group`.
   void split(Group group, llvm::ArrayRef<Group> after);
 
  private:
-  /// The groups between two that depend on the first, or those that the second depends on: whichever the
-  /// search had found first.
+  /// The groups between two: either all that depend on the first, or all that the second depends on,
+  /// whichever the search had found first.
   struct Between {
     bool follow_first;
     llvm::SmallVector<Group, 8> groups;

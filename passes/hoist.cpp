@@ -1,3 +1,4 @@
+// Moves loop-invariant operations out of bodies.
 #include "passes/hoist.h"
 
 #include "passes/sweep.h"
@@ -7,7 +8,7 @@
 namespace kiln::passes {
 namespace {
 
-/// Whether a step must execute it even if all steps compute the same: random numbers differ from step to
+/// Whether each step must execute it even if all steps compute the same. Random numbers differ from step to
 /// step, and a check in a step that does not run must not throw.
 bool is_of_step(mlir::Operation* op) {
   return op

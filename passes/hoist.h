@@ -1,3 +1,4 @@
+// The pass kiln-hoist: loop-invariant code motion.
 #pragma once
 #include <mlir/Pass/Pass.h>
 
@@ -6,11 +7,11 @@
 namespace kiln::passes {
 
 /// Loop-invariant code motion out of the bodies of loops, inner bodies first, and of packs of outer values
-/// out of branches. Random numbers stay: each step draws its own.
+/// out of branches. Random numbers stay, since every step draws others.
 ///
-/// Why here: once before folding, which then sees the constants of a body, and once after layout, when packs
-/// of weights are visible: a pack of a parameter outside of all bodies is a prepacked constant and leaves the
-/// call. A loop may take no step; hoisting is still sound, since operations have no effects, and cheap ones
+/// Why here: it runs twice. Before folding, it shows the constants of a body to fold. After layout, packs of
+/// weights are visible: a pack of a parameter outside of all bodies is a prepacked constant and leaves the
+/// call. A loop may run no step. Hoisting is still sound, since operations have no effects; cheap ones
 /// (views, splats) return into the body when it becomes a function. Needs: nothing. Guarantees: bits stay.
 std::unique_ptr<mlir::Pass> create_hoist_pass();
 

@@ -1,3 +1,4 @@
+// Cuts a joint function: clones its operations into the forward and the backward half.
 #include "passes/joint.h"
 
 #include "ir/build.h"
@@ -195,8 +196,7 @@ class Cutter {
     return mlir::Builder(joint_.function.getContext()).getI64IntegerAttr(saved_bytes_);
   }
 
-  /// Clones an operation, and in front of it those that compute what it uses and the half does not have: what
-  /// is recomputed is in memory no longer than necessary.
+  /// Clones `op`, preceded by its producers that this half lacks. Recomputed values are thus short-lived.
   void clone_with_operands(Half& half, mlir::Operation* op) {
     std::map<std::size_t, mlir::Operation*> missing;  // in their order
     llvm::SmallVector<mlir::Operation*> todo{op};

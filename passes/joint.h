@@ -1,3 +1,4 @@
+// The cut of a joint function into a forward and a backward function.
 #pragma once
 #include "passes/saved_values.h"
 #include "passes/target_model.h"
@@ -12,8 +13,7 @@
 
 namespace kiln::passes {
 
-/// A joint function (ir/build.h) in two. Both have the saved values in one arena: each at an offset of its
-/// own
+/// A joint function (ir/build.h) in two. Both have the saved values in one arena, each at a separate offset
 /// (`kiln.saved`), the first at 0.
 struct CutJoint {
   /// `@name`: the graph's inputs to its outputs, the saved values, then its writes (kiln.writes).

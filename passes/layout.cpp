@@ -1,3 +1,4 @@
+// The layouts of contractions, convolutions and poolings: packed B, channels last, or lines.
 #include "passes/layout.h"
 
 #include "ir/dialect.h"
@@ -111,8 +112,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       rhs = v;
       transpose_rhs = !transpose_rhs;
     }
-    // A single column would use one lane of a register: it is computed as a row. Not where a large batch of
-    // matrices would be transposed for it, by a kernel of its own.
+    // A single column would use one lane of a register, so it is computed as a row. Exception: a large batch
+    // of matrices, which a separate kernel would have to transpose.
     constexpr std::int64_t large_bytes = 2 << 20;
     const llvm::ArrayRef<std::int64_t> result = op.getType().getShape();
     const std::size_t rank = result.size();
@@ -158,8 +159,9 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     op.erase();
   }
 
-  /// The images `x` with the channels last. If `copies`, a padded argument, which is a copy, is transposed as
-  /// it is written: what a point multiplies then lies next to each other, and not on a line and a page each.
+  /// The images `x` with the channels last. If `copies`, a padded argument, which is a copy anyway, is
+  /// transposed as it is written. The channels of a point are then contiguous, instead of one cache line and
+  /// one page each.
   static mlir::Value images_channels_last(mlir::OpBuilder& builder, mlir::Value x, bool copies) {
     const mlir::RankedTensorType type = channels_last(x);
     const auto order = channels_last_order(type.getRank());
@@ -250,9 +252,9 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     pack(dot);
   }
 
-  /// Channels last: the input channels of a tap are then neighbours in x, the output channels in g. The
-  /// result has the input channels outermost, for it is then the weights transposed as a matrix. Few of them
-  /// do not fill a tile, which has those of several taps if they are next to these.
+  /// Channels last: the input channels of a tap are contiguous in x, the output channels in g. The result has
+  /// the input channels outermost: it is the weights transposed as a matrix. Few input channels do not fill a
+  /// tile; a tile then takes several taps if their channels are contiguous.
   void pack(ir::ConvolutionWeightsOp op) {
     constexpr std::int64_t few_channels = 32;
     mlir::OpBuilder builder(op);
@@ -425,11 +427,11 @@ bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
   if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
   if (!llvm::isa<mlir::BlockArgument>(x)) return false;
   const auto weights = ir::ranked(op.getW()).getShape();
-  // A narrower window reads a part of each line, of which the other points would be copied.
+  // A narrower window reads a part of each line; the other points of the line would be copied for nothing.
   const std::int64_t stride = op.getStride().back();
   if (stride > weights.back()) return false;
-  // What follows groups, a pooling for example, is part of their kernel with the channels last. So it is of
-  // convolutions with strides, whose lines would be taken apart besides.
+  // Users of a grouped convolution, a pooling for example, join its kernel if the channels are last. The same
+  // holds for convolutions with strides, whose lines would have to be deinterleaved besides.
   const bool alone = is_returned(op);
   if ((op.getGroups() > 1 || stride > 1) && !alone) return false;
   const std::int64_t input_lines = mlir::ShapedType::getNumElements(weights.drop_front().drop_back());

@@ -1,3 +1,4 @@
+// The pass kiln-layout: the layout of contractions and convolutions in memory.
 #pragma once
 #include "ir/dialect.h"
 #include "passes/target_model.h"

@@ -1,3 +1,4 @@
+// Rewrites slices of a contraction's epilogue into an epilogue of slices.
 #include "passes/lift_slices.h"
 
 #include "ir/views.h"

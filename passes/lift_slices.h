@@ -1,3 +1,4 @@
+// The pass kiln-lift-slices: the windows of a pooling move up to their contraction.
 #pragma once
 #include "passes/target_model.h"
 

@@ -1,3 +1,4 @@
+// Propagates channels-last orders from convolutions to elementwise and window operations.
 #include "passes/memory_order.h"
 
 #include "ir/dialect.h"

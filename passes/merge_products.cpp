@@ -1,3 +1,4 @@
+// Finds contractions of row ranges with the same B and merges them.
 #include "passes/merge_products.h"
 
 #include "ir/dialect.h"
@@ -19,8 +20,8 @@ struct RowRange {
   std::int64_t first, count;
 };
 
-/// Returns the array of which A is a contiguous range of rows, and sets `part`. Null if A is no such range or
-/// has more than `max_rows` rows.
+/// Returns the array that contains A as a contiguous range of rows, and sets `part`. Null if there is none,
+/// or if A has more than `max_rows` rows.
 mlir::Value row_range(ir::DotOp dot, std::int64_t max_rows, RowRange& part) {
   if (dot.getAlgorithm() != ir::Algorithm::chained512) return {};
   if (dot.getTransposeLhs() || ir::ranked(dot.getLhs()).getRank() != 2) return {};

@@ -1,3 +1,4 @@
+// The pass kiln-merge-products: contractions of rows of one array with the same B.
 #pragma once
 #include "passes/target_model.h"
 

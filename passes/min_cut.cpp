@@ -1,3 +1,4 @@
+// Dinic's algorithm.
 #include "passes/min_cut.h"
 
 #include <algorithm>

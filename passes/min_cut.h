@@ -1,3 +1,4 @@
+// Minimum cuts of directed graphs.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Turns the bodies of loops and branches into functions and their captured values into arguments.
 #include "passes/outline.h"
 
 #include "passes/sweep.h"
@@ -70,13 +71,13 @@ class Outline final : public mlir::PassWrapper<Outline, mlir::OperationPass<mlir
         copies.push_back(rewriter.clone(*v.getDefiningOp()));
         mlir::replaceAllUsesInRegionWith(v, copies.back()->getResult(0), body);
       }
-      // What the copies use comes next, in the order in which these stand.
+      // Operands of the copies come next, in the order of the copies.
       used.clear();
       for (mlir::Operation* copy : llvm::reverse(copies)) used.insert_range(copy->getOperands());
     }
   }
 
-  /// The body as a function in front of `function`.
+  /// The body as a function that precedes `function`.
   mlir::FlatSymbolRefAttr function_of(mlir::func::FuncOp function, mlir::Region& body, llvm::StringRef kind) {
     mlir::OpBuilder builder(function);
     mlir::Block& block = body.front();

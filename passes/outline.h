@@ -1,3 +1,4 @@
+// The pass kiln-outline: bodies of loops and branches become functions.
 #pragma once
 #include <mlir/Pass/Pass.h>
 

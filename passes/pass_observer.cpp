@@ -1,3 +1,4 @@
+// Counts and reports the passes that change their operation.
 #include "passes/pass_observer.h"
 
 #include <kiln/pass_counts.h>
@@ -29,8 +30,8 @@ Counts& counts() {
   return c;
 }
 
-/// Passes nest where constants are folded, each pipeline with an observer of its own. One thread at a time,
-/// as its pass manager.
+/// Passes nest where constants are folded: each pipeline has a separate observer. Used by one thread at a
+/// time, as its pass manager is.
 class PassObserver : public mlir::PassInstrumentation {
  public:
   explicit PassObserver(passes::AfterPass after_pass) : after_pass_(std::move(after_pass)) {}

@@ -1,3 +1,4 @@
+// The observer of passes: which passes change what they run on.
 #pragma once
 #include <mlir/Pass/PassManager.h>
 

@@ -1,3 +1,4 @@
+// Clones operations with their axes permuted.
 #include "passes/permute_axes.h"
 
 #include "ir/dialect.h"

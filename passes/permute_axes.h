@@ -1,3 +1,4 @@
+// Clones of operations with permuted axes, for the passes that move transposes.
 #pragma once
 #include <llvm/ADT/ArrayRef.h>
 #include <mlir/IR/Builders.h>

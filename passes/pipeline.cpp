@@ -1,3 +1,4 @@
+// The pipeline: every pass in its order, with the reason for its place.
 #include "passes/pipeline.h"
 
 #include "passes/absorb_copies.h"
@@ -44,7 +45,7 @@ void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options)
   pm.addPass(mlir::createCSEPass());
 }
 
-/// Operations become those that the target has kernels for, in the layouts that suit it.
+/// Only operations remain that the target has kernels for, in the layouts that suit it.
 void add_lowering_for_target(mlir::OpPassManager& pm, const PipelineOptions& options) {
   // Fewer kinds of operations; the parts of windows and of small contractions take part in fusion.
   pm.addPass(create_expand_pass(*options.target));

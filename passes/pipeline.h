@@ -1,3 +1,4 @@
+// The pipeline from the dialect to planned kernels.
 #pragma once
 #include "ir/dialect.h"
 #include "passes/pass_observer.h"
@@ -25,9 +26,9 @@ struct PipelineOptions {
   AfterPass after_pass;
 };
 
-/// Runs all passes in the order that pipeline.cpp lists with their reasons. After it every operation of the
-/// function is one of constant, fusion, reshape (an alias), pack, concatenate, pad, insert or return, and
-/// carries its plan: see plan_buffers.h; what a fusion may hold stands in fuse.h. Throws kiln::Error.
+/// Runs all passes in the order that pipeline.cpp lists with their reasons. Afterwards the function holds
+/// only constant, fusion, reshape (an alias), pack, concatenate, pad, insert and return, each with its plan
+/// (plan_buffers.h); fuse.h says what a fusion may hold. Throws kiln::Error.
 void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options);
 
 /// Runs its first part alone, the simplifications: for a joint function, before it is cut (joint.h). Throws

@@ -1,3 +1,4 @@
+// Buffer assignment: results in the call's memory, in place, or in the arena.
 #include "passes/plan_buffers.h"
 
 #include "ir/prepacked.h"
@@ -107,7 +108,7 @@ class Planner {
     last_step_ = step;
   }
 
-  /// The saved values of a forward entry live to its end, those of a backward entry to their last use.
+  /// Saved values of a forward entry live to its end, of a backward entry to their last use.
   void place_saved() {
     llvm::DenseMap<std::int64_t, std::size_t> slots;  // by offset
     for (mlir::Operation& op : block())
@@ -150,7 +151,7 @@ class Planner {
     }
   }
 
-  /// Bytes that the bodies need beside operands and results: the arena of the body that runs, and in a loop
+  /// Bytes that the bodies need besides operands and results: the arena of the body that runs, and in a loop
   /// the second copy of each loop-carried value and the condition.
   std::int64_t scratch_bytes(mlir::Operation* op) {
     auto arena_of = [&](mlir::FlatSymbolRefAttr name) -> std::int64_t {
@@ -218,9 +219,9 @@ class Planner {
   }
 
   /// Whether the value may be computed at the place. The memory of a result or of a saved value has no
-  /// earlier contents. That of an input is overwritten when its old contents are no longer needed: all reads
-  /// precede the step, or the step is a kernel that reads each element where it writes it; and no later step
-  /// may fail, nor the step itself after it has begun to write.
+  /// earlier contents. That of an input is overwritten when its old contents are no longer needed. Thus all
+  /// reads precede the step, or the step is a kernel that reads each element where it writes it; and no later
+  /// step may fail, nor the step itself after it has begun to write.
   bool fits(mlir::Value memory, CallMemory place) {
     if (place.space != ir::Space::input) return true;
     const mlir::Value input = function_.getArgument(static_cast<unsigned>(place.number));
@@ -236,7 +237,7 @@ class Planner {
   }
 
   /// Whether the kernel is the last reader of the memory and reads each element at the place where it writes
-  /// one, before it writes there: so do pointwise kernels and the epilogue of a contraction.
+  /// one, before it writes there. This holds for pointwise kernels and for the epilogue of a contraction.
   bool may_overwrite(ir::FusionOp fusion, mlir::Value memory, mlir::Value result) {
     if (last_user_.lookup(memory) != fusion.getOperation() || shared_.lookup(memory) ||
         ir::bytes_of(memory) != ir::bytes_of(result))

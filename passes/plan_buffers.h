@@ -1,3 +1,4 @@
+// The pass kiln-plan-buffers: buffer assignment.
 #pragma once
 #include <mlir/Pass/Pass.h>
 
@@ -18,14 +19,15 @@ namespace kiln::passes {
 /// the place where it writes one. The pass inserts identity fusions that copy returned arguments and
 /// constants, and values returned twice: each result of the call is written by one operation.
 ///
-/// Saved values of joint code (passes/joint.h) have places of their own in the saved part of the arena. It is
-/// memory like any other before the forward entry has computed them, and after the backward entry has read
-/// them for the last time.
+/// Saved values of joint code (passes/joint.h) have fixed places in the saved part of the arena. Before the
+/// forward entry computes them, and after the backward entry reads them for the last time, other values may
+/// use these places.
 ///
-/// The new contents of an input (`kiln.writes`) are computed in the memory of the input if nothing reads its
-/// old contents later, the operation that computes them writes its whole result, and no later operation can
-/// fail: a call that throws leaves its inputs as they were. Otherwise they live in the arena and are copied
-/// to the input after the last step. Inputs count as disjoint: Executable::run stages those that overlap.
+/// The new contents of an input (`kiln.writes`) are computed in the memory of the input under three
+/// conditions: no later operation reads its old contents, the operation that computes them writes its whole
+/// result, and no later operation can fail (a call that throws leaves its inputs as they were). Otherwise
+/// they live in the arena and are copied to the input after the last step. Inputs count as disjoint:
+/// Executable::run stages inputs that overlap.
 std::unique_ptr<mlir::Pass> create_plan_buffers_pass();
 
 }  // namespace kiln::passes

@@ -1,3 +1,4 @@
+// Finds operations that derive from parameters and are worth keeping.
 #include "passes/prepack.h"
 
 #include "ir/prepacked.h"
@@ -5,7 +6,7 @@
 namespace kiln::passes {
 namespace {
 
-constexpr std::int64_t max_packed_growth = 1 << 20;  // bytes of results beyond those of operands
+constexpr std::int64_t max_packed_growth = 1 << 20;  // bytes of results above the bytes of operands
 
 /// Whether equal operands always give equal results.
 bool is_function_of_operands(mlir::Operation* op) {

@@ -1,3 +1,4 @@
+// Finds operations that are cheaper to compute twice than to store.
 #include "passes/rematerialize.h"
 
 #include "ir/views.h"
@@ -20,7 +21,7 @@ bool depends_on(mlir::Value v, mlir::Value x) {
     if (next == x) return true;
     mlir::Operation* op = next.getDefiningOp();
     if (!op || !seen.insert(op).second) continue;
-    // What stands before x cannot come from it.
+    // An operation before x cannot depend on x.
     if (x.getDefiningOp() && op->isBeforeInBlock(x.getDefiningOp())) continue;
     llvm::append_range(stack, op->getOperands());
   }

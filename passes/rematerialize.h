@@ -1,3 +1,4 @@
+// The pass kiln-rematerialize: x - mean(x) and the like, once per reduction that uses them.
 #pragma once
 #include <mlir/Pass/Pass.h>
 
@@ -6,7 +7,7 @@
 namespace kiln::passes {
 
 /// Rematerializes a difference, sum or product with a statistic of the same rows, as x - mean(x) in a
-/// variance: the reduction that uses it gets a copy of the operation, where other kernels use the value too.
+/// variance. The reduction that uses it gets a copy of the operation if other kernels use the value too.
 /// Writing the value to memory and reading it again would cost more than the one operation.
 ///
 /// Applied only when the operand is materialised anyway: the statistic is computed from it first. The search

@@ -1,3 +1,4 @@
+// The choice of saved values: a minimum cut over the bytes that the backward function reads.
 #include "passes/saved_values.h"
 
 #include "ir/views.h"
@@ -79,7 +80,7 @@ class Choice {
     for (mlir::Value v : joint_.writes) require_forward(v);
   }
 
-  /// What the backward part reads of values that do not depend on a head.
+  /// Values that the backward part reads and that do not depend on a head.
   void find_required() {
     for (mlir::Operation& op : joint_.block.without_terminator()) {
       if (!out_.backward.contains(&op)) continue;

@@ -1,3 +1,4 @@
+// Parts of a joint function, and the values that its forward half saves for the backward half.
 #pragma once
 #include "ir/dialect.h"
 
@@ -19,7 +20,7 @@ struct JointFunction {
   mlir::func::FuncOp function;
   mlir::Block& block;
   unsigned inputs;  ///< the graph's, the first arguments; heads and running sums follow
-  /// What it returns: the graph's outputs, the sums, the new contents of inputs.
+  /// Its results: the graph's outputs, the sums, the new contents of inputs.
   mlir::ValueRange outputs, sums, writes;
 };
 

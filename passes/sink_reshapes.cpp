@@ -1,3 +1,4 @@
+// Moves reshapes after their pointwise users.
 #include "passes/sink_reshapes.h"
 
 #include "ir/views.h"
@@ -51,7 +52,7 @@ class Sinkable {
   static constexpr std::size_t max_ops = 64;
 
  public:
-  /// A value with so many uses has max_ops users: a pointwise operation has at most three operands.
+  /// A value with this number of uses has max_ops users: a pointwise operation has at most three operands.
   static constexpr unsigned too_many_uses = 3 * max_ops;
 
   explicit Sinkable(Shape shape) : shape_(shape) {}

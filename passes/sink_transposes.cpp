@@ -1,3 +1,4 @@
+// Moves transposes after their users, and before reductions.
 #include "passes/sink_transposes.h"
 
 #include "ir/dialect.h"
@@ -124,11 +125,12 @@ class SinkTransposes final
   struct Lifted {
     Permutation order, axes;  // of reductions of the transpose
     llvm::SmallPtrSet<mlir::Operation*, 16> ops;
-    mlir::Value copied;  // the only array, if any, in which the axes are not one: its transpose is a copy
+    mlir::Value copied;  // the only array, if any, whose reduced axes do not collapse into one; its transpose
+                         // is a copy
   };
 
-  /// What reductions alone use is computed in the order of their operand's axes: their kernel then computes
-  /// it, instead of reading it from memory.
+  /// Moves a transpose before the producers that only reductions use. They are then computed in the order of
+  /// the operand's axes, within the reduction's kernel, instead of being read from memory.
   static void lift(ir::ReduceOp op) {
     auto transpose = op.getX().getDefiningOp<ir::TransposeOp>();
     if (!transpose) return;
@@ -136,9 +138,9 @@ class SinkTransposes final
     if (collect(transpose.getX(), all)) op.getXMutable().assign(lifted(transpose.getX(), transpose, all.ops));
   }
 
-  /// Adds to `all` what computes `v` for such reductions, and for nothing else, from arrays in each of which
-  /// the axes are one. One array may be copied for several reductions, which else would copy `v`. False if
-  /// `v` is not computed so.
+  /// Collects the producers of `v` that only such reductions use, while the reduced axes collapse into one in
+  /// every operand. One operand may be an exception, copied for several reductions, which would otherwise
+  /// copy `v`. False if `v` has no such producers.
   static bool collect(mlir::Value v, Lifted& all) {
     constexpr std::size_t most = 16;
     mlir::Operation* op = v.getDefiningOp();
@@ -207,7 +209,7 @@ class SinkTransposes final
   /// A broadcast or a splat: free in any order of axes.
   static bool is_free(mlir::Value v) { return v.getDefiningOp<ir::BroadcastOp>() || ir::splat_of(v); }
 
-  /// The value of which `v` is the transpose in `order`; `back` is the inverse.
+  /// The value whose transpose in `order` is `v`; `back` is the inverse.
   static mlir::Value in_order(mlir::OpBuilder& builder, mlir::Value v, Permutation order, Permutation back) {
     auto transpose = v.getDefiningOp<ir::TransposeOp>();
     if (transpose && transpose.getPermutation() == order) return transpose.getX();

@@ -1,3 +1,4 @@
+// Walks over the blocks of a function, for passes.
 #pragma once
 #include "ir/dialect.h"
 
@@ -8,7 +9,7 @@
 
 namespace kiln::passes {
 
-/// The function's block, then those of the loops and branches in it.
+/// The function's block, then the blocks of the loops and branches in it.
 template <class Visit>
 void for_each_block(mlir::func::FuncOp function, Visit visit) {
   function.walk<mlir::WalkOrder::PreOrder>([&](mlir::Block* block) {

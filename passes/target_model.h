@@ -1,3 +1,4 @@
+// The interface by which passes know a target.
 #pragma once
 #include <cstdint>
 
@@ -9,29 +10,29 @@ class TargetModel {
  public:
   virtual ~TargetModel() = default;
 
-  /// Columns of a panel of packed B, for a contraction of `columns` columns of elements of `bits` bits. It
-  /// depends on the shape of the weights alone, not on the number of rows: an eager call, a batch of 1 and a
-  /// batch of 64 share one prepacked constant.
+  /// Columns of a panel of packed B, for a contraction of `columns` columns of elements of `bits` bits. The
+  /// width depends on the shape of the weights alone, not on the number of rows, so that an eager call, a
+  /// batch of 1 and a batch of 64 share one prepacked constant.
   virtual std::int64_t panel_width(std::int64_t columns, unsigned bits) const = 0;
 
   /// Elements of `bits` bits that one vector holds; 1 without vectors.
   virtual std::int64_t vector_length(unsigned bits) const = 0;
 
-  /// Whether a convolution with `channels` output channels and lines of `line` results, each from
-  /// `input_lines` lines of inputs, is faster with vectors along the lines, channels first, than with vectors
-  /// along the channels. With a `stride` above 1 the lines of inputs are taken apart first. `alone`: its
-  /// results stay in memory with the channels first.
+  /// Whether a convolution is faster with vectors along the lines, channels first, than along the channels.
+  /// It has `channels` output channels and lines of `line` results, each from `input_lines` lines of inputs.
+  /// With a `stride` above 1 the lines of inputs are deinterleaved first. `alone`: its results stay in memory
+  /// with the channels first.
   virtual bool vectorizes_lines(std::int64_t channels, std::int64_t line, std::int64_t input_lines,
                                 std::int64_t stride, bool alone, unsigned bits) const = 0;
 
-  /// Whether vectors run along the lines of a depthwise convolution, or a reduction of windows, between
-  /// arrays in memory with the channels first, which is faster than the channels last, or tap by tap: lines
-  /// of `line` results, from `lines` lines of `input_line` elements at a time.
+  /// Whether vectors run along the lines of a depthwise convolution, or of a reduction of windows, between
+  /// arrays with the channels first. The alternatives are channels last, or tap by tap. Lines have `line`
+  /// results; `lines` lines of `input_line` elements are read at a time.
   virtual bool filters_channels_first(std::int64_t line, std::int64_t lines, std::int64_t input_line,
                                       unsigned bits) const = 0;
 
-  /// Whether a convolution of 1x1 between arrays in memory with the channels first is faster as the weights
-  /// times each image, whose rows are the channels, than with the channels last.
+  /// Whether a 1x1 convolution between arrays with the channels first is faster as the weights times each
+  /// image, a matrix whose rows are the channels, than with the channels last.
   virtual bool multiplies_channels_first(std::int64_t images, std::int64_t channels, std::int64_t places,
                                          std::int64_t filters, unsigned bits) const = 0;
 
@@ -43,8 +44,8 @@ class TargetModel {
   /// itself.
   virtual bool packs_in_products() const = 0;
 
-  /// Whether a product of `rows` by `columns` results, each a sum over `k_extent` values of k, takes B as it
-  /// lies even if B is a parameter: of so few results over many chunks of k, lanes are chunks.
+  /// Whether a contraction takes B unpacked even if B is a parameter: `rows` by `columns` results, each a sum
+  /// over `k_extent` values of k. With few results and many chunks of k, lanes are chunks.
   virtual bool has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
                                    unsigned bits) const = 0;
 

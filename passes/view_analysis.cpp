@@ -1,3 +1,4 @@
+// The choice between strides and a copy for each view operation.
 #include "passes/view_analysis.h"
 
 #include <set>
