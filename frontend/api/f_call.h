@@ -1,3 +1,4 @@
+// Helpers that call an operator by its name, for the functions of F.
 #pragma once
 #include "frontend/call/invoke.h"
 #include "frontend/call/op_named.h"

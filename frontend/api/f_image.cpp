@@ -1,4 +1,4 @@
-// F's operators on images, and those of MXNet's contrib.
+// F's operators on images, and the operators of MXNet's contrib.
 #include "frontend/api/f_call.h"
 
 namespace kiln {

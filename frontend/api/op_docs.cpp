@@ -1,3 +1,4 @@
+// The definitions of operators as data, for `kiln ops`.
 #include "ir/op_def.h"
 #include "runtime/fail.h"
 

@@ -51,7 +51,7 @@ namespace {
 
 using detail::LoaderShared;
 
-/// What a sample depends on of the thread that makes it: the same for a worker and the loop's own thread.
+/// The thread-local state that a sample depends on: the same for a worker and the loop's own thread.
 class SampleScope {
  public:
   SampleScope(Device device, std::uint64_t key) : device_(device), numbers_(RandomState{key, 0}) {}
@@ -129,8 +129,8 @@ BatchSampler sampler_of(const Dataset& dataset, const DataLoaderOptions& o) {
 
 }  // namespace
 
-/// One loop. It stands at a batch, or behind one that failed, or at the end. Behind a batch that failed, what
-/// needs a batch takes the next one: a loop that catches the error goes on with it, whatever it calls first.
+/// One loop over the batches. Its position is a batch, a batch that failed, or the end. After a failure, the
+/// next use of the iterator, whichever it is, takes the next batch: a loop that catches the error continues.
 class detail::LoaderEpoch {
  public:
   LoaderEpoch(std::shared_ptr<LoaderShared> loader, std::source_location where)
@@ -196,7 +196,7 @@ class detail::LoaderEpoch {
   const std::vector<Indices> batches_;
   const std::int64_t count_;
   std::optional<Batch> batch_;
-  /// What failed in the making of the first batch, until the program has seen it.
+  /// The error of the first batch, until the program has seen it.
   std::exception_ptr first_error_;
   Prefetcher prefetcher_;
 };
@@ -243,7 +243,7 @@ void DataLoader::restore(const LoaderState& state, Where where) {
          state.epoch, state.position);
   shared_->state = state;
   shared_->fresh = true;
-  ++shared_->loops;  // a loop that goes on no longer moves it
+  ++shared_->loops;  // a loop that continues no longer moves it
 }
 
 const Batch& DataLoader::Iterator::operator*() const { return epoch_->batch(); }

@@ -1,3 +1,5 @@
+// Helpers of the transforms of images. They compute on the host: sizes of images differ, and each would need
+// other kernels.
 #pragma once
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/elements.h"
@@ -10,8 +12,6 @@
 #include <string_view>
 #include <type_traits>
 
-/// What transforms of images share. They compute on the host: sizes of images differ, and each would need
-/// kernels of its own.
 namespace kiln::data::vision::transforms {
 
 /// The extents of an image, or of several.

@@ -1,13 +1,13 @@
+// Keys of random numbers in data: functions of their use, never of when or by which thread they are drawn.
 #pragma once
 #include "runtime/hash.h"
 
 #include <cstdint>
 #include <initializer_list>
 
-/// Random numbers of data are functions of what they are for, not of when or by which thread they are drawn.
 namespace kiln::data {
 
-/// What a key is for, so that no two uses share their numbers.
+/// The use of a key; no two uses share their numbers.
 enum class Purpose : std::uint64_t { seed, order, sample, batch };
 
 /// A seed for this purpose, of these numbers.
@@ -21,8 +21,8 @@ constexpr std::uint64_t key_of(Purpose purpose, std::initializer_list<std::uint6
 class Uniform {
  public:
   explicit constexpr Uniform(std::uint64_t key) : state_(key) {}
-  /// 0 <= x < n, each with the same probability: the high half of n times a number of 64 bits, without those
-  /// whose low half would favour some (Lemire 2019).
+  /// 0 <= x < n, each with the same probability: the high half of n times a number of 64 bits. Numbers whose
+  /// low half would favour some x are rejected (Lemire 2019).
   constexpr std::uint64_t below(std::uint64_t n) {
     const std::uint64_t surplus = -n % n;
     for (;;) {

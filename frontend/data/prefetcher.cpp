@@ -1,3 +1,4 @@
+// Workers that make batches ahead, and their hand-over in order.
 #include "frontend/data/prefetcher.h"
 
 #include "runtime/fail.h"
@@ -36,7 +37,7 @@ struct Prefetcher::Work {
   std::vector<std::thread> threads = {};
 
   void run() {
-    // Samples are made side by side: threads within one would compete with those of the training.
+    // Samples are made side by side: threads within one would compete with the training's threads.
     const ThreadLimit alone(1);
     std::unique_lock lock(mutex);
     for (;;) {

@@ -1,3 +1,4 @@
+// Batches made ahead on threads.
 #pragma once
 #include <kiln/batchify.h>
 
@@ -8,7 +9,7 @@
 
 namespace kiln::data {
 
-/// Makes batches ahead on threads of its own, and hands them out in order.
+/// Makes batches ahead on its worker threads, and hands them out in order.
 class Prefetcher {
  public:
   /// Batches `first` to `end` - 1, each by `make`, which any of the threads calls. At most `ahead` batches
@@ -20,9 +21,9 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// The number of the batch that take() returns; `end` behind the last one.
+  /// The number of the batch that take() returns; `end` after the last one.
   std::int64_t next() const { return next_; }
-  /// Batch next(); throws what make() threw for it. Either way the next call takes the batch behind it. There
+  /// Batch next(); throws what make() threw for it. Either way the next call takes the following batch. There
   /// must be one.
   Batch take();
 

@@ -1,3 +1,4 @@
+// Reads records, whole or in windows, from an open file.
 #include "frontend/data/record_file.h"
 
 #include "runtime/fail.h"

@@ -1,3 +1,4 @@
+// The layout of RecordIO files, and a reader of them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -48,7 +49,7 @@ class RecordWindow {
   /// `ahead`: how many bytes are read at least, if the file has them.
   RecordWindow(const RecordFile& file, std::size_t ahead) : file_(file), ahead_(ahead) {}
 
-  /// The record that begins at `at`, which moves behind it.
+  /// The record that begins at `at`, which moves to its end.
   std::string record(std::uint64_t& at);
 
  private:

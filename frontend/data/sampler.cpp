@@ -57,7 +57,7 @@ Sampler fixed(Indices indices) {
   return {size, [indices = std::move(indices)](std::uint64_t) { return indices; }};
 }
 
-/// The batches of one sampler. Those of any epoch are computed without the epochs before it.
+/// The batches of one sampler. The batches of any epoch are computed without the epochs before it.
 struct Division {
   Sampler sampler;
   std::int64_t batch_size;

@@ -13,7 +13,7 @@ struct Part {
   std::int64_t x, y, width, height;
 };
 
-/// Where the pixels of one axis come from: `first` and the one behind it, which has the weight.
+/// The source pixels of one axis: `first`, and the following one, which has the weight.
 struct Source {
   std::int64_t first, second;
   float weight;

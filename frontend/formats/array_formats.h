@@ -1,3 +1,4 @@
+// Parsers and formatters of files of arrays, one pair per format.
 #pragma once
 #include "frontend/formats/bytes.h"
 
@@ -20,8 +21,8 @@ std::string format_npz(std::span<const NamedArray> arrays, bool compress);
 std::vector<NamedArray> parse_safetensors(ByteReader& in);
 std::string format_safetensors(std::span<const NamedArray> arrays);
 
-/// Names for formats in which every array has a unique name: unnamed arrays get numpy's "arr_0", "arr_1", ...
-/// by position. Throws for a duplicate name.
+/// Names for formats that require unique names: unnamed arrays get numpy's "arr_0", "arr_1", ... by position.
+/// Throws for a duplicate name.
 std::vector<std::string> distinct_names(std::span<const NamedArray> arrays);
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// Reads of ByteReader that go beyond its window, and elements as bytes.
 #include "frontend/formats/bytes.h"
 
 #include "frontend/call/readable.h"
@@ -36,7 +37,7 @@ Tensor ByteReader::array(const Shape& shape, DType dtype) {
   const std::size_t bytes = bytes_of(shape, dtype);
   Tensor array = detail::TensorAccess::empty(shape, dtype);
   const std::span<std::byte> out(detail::TensorAccess::array(array)->host_data(), bytes);
-  // What the window holds is not read again.
+  // Bytes in the window are not read again.
   const std::size_t from = at_ - window_at_;
   const std::size_t here =
       at_ >= window_at_ && from < window_.size() ? std::min(window_.size() - from, bytes) : 0;

@@ -1,3 +1,4 @@
+// Bounds-checked reading of files.
 #pragma once
 #include "frontend/formats/file_io.h"
 #include "frontend/tensor/elements.h"

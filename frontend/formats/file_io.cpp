@@ -1,3 +1,4 @@
+// Files: reading, and atomic writing by a rename.
 #include "frontend/formats/file_io.h"
 
 #include "runtime/fail.h"

@@ -1,3 +1,4 @@
+// Files that are read at any place and written atomically.
 #pragma once
 #include <cstddef>
 #include <cstdint>

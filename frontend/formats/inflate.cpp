@@ -1,3 +1,4 @@
+// Inflates through zlib.
 #include "frontend/formats/inflate.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Decompression of deflated bytes.
 #pragma once
 #include "frontend/formats/bytes.h"
 
@@ -7,7 +8,7 @@
 
 namespace kiln {
 
-/// What is around deflated bytes.
+/// The container of deflated bytes.
 enum class Deflated {
   raw,   ///< nothing: a member of a zip archive
   gzip,  ///< headers and checksums, which are verified: a .gz file

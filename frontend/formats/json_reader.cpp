@@ -1,3 +1,4 @@
+// A pull parser of JSON.
 #include "frontend/formats/json_reader.h"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// A pull parser of JSON.
 #pragma once
 #include "runtime/fail.h"
 

@@ -1,3 +1,4 @@
+// Reads and writes .npy.
 #include "frontend/formats/npy.h"
 
 #include "frontend/formats/array_formats.h"

@@ -1,8 +1,9 @@
+// The .npy format of numpy.save.
 #pragma once
 #include "frontend/formats/stored_type.h"
 
-/// The .npy format of numpy.save: a magic number, a version, a Python dict of dtype, order and shape as text,
-/// padded so that the elements start at a multiple of 64.
+/// A magic number, a version, and a Python dict of dtype, order and shape as text; padding places the
+/// elements at a multiple of 64.
 namespace kiln {
 
 inline constexpr std::string_view npy_magic = "\x93NUMPY";

@@ -1,3 +1,4 @@
+// The constants of MXNet's .params format.
 #pragma once
 #include <cstdint>
 

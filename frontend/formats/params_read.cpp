@@ -1,3 +1,4 @@
+// Reads MXNet's .params.
 #include "frontend/formats/array_formats.h"
 #include "frontend/formats/bytes.h"
 #include "frontend/formats/params_format.h"

@@ -114,7 +114,7 @@ std::vector<Entry> read_header(std::string_view text, const ByteReader& in) {
     json.set_part("");
   });
   json.end();
-  // What the reader passes over must be JSON too.
+  // Text that the reader passes over must be JSON too.
   if (!Json::accept(text))
     in.error("its header is no JSON: a number, a string or what stands behind a value is malformed");
   return entries;

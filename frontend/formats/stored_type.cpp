@@ -1,3 +1,4 @@
+// Reads elements whose type in the file is not a dtype of Kiln.
 #include "frontend/formats/stored_type.h"
 
 #include "frontend/tensor/array.h"

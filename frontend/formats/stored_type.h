@@ -1,3 +1,4 @@
+// Element types of files, and their conversion to dtypes.
 #pragma once
 #include "frontend/formats/bytes.h"
 #include "runtime/dtype_table.h"
@@ -54,7 +55,7 @@ using StoredArray = std::variant<Tensor, NoDType>;
 /// For the message: "Kiln has ..., and reads ... as wider ones".
 std::string readable_dtypes();
 
-/// The bytes of the elements in the file; an error if fewer are left, or if no array has so many.
+/// The bytes of the elements in the file; an error if fewer are left, or if no array can be of that size.
 std::size_t stored_bytes(const ByteReader& in, const Shape& shape, const StoredType& type);
 /// Reads the elements, in C order and little endian.
 StoredArray read_stored(ByteReader& in, const Shape& shape, const StoredType& type);

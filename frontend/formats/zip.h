@@ -1,3 +1,4 @@
+// Zip archives of .npz files.
 #pragma once
 #include "frontend/formats/bytes.h"
 

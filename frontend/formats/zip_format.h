@@ -1,3 +1,4 @@
+// The constants of the zip format.
 #pragma once
 #include <cstdint>
 

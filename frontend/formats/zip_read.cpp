@@ -1,3 +1,4 @@
+// Reads zip archives.
 #include "frontend/formats/inflate.h"
 #include "frontend/formats/zip.h"
 #include "frontend/formats/zip_format.h"
@@ -57,7 +58,7 @@ Directory read_end(ByteReader& in) {
   return read_counts<std::uint16_t, std::uint32_t>(in);
 }
 
-/// The extra field has, in this order, those of the three numbers that did not fit in 32 bits.
+/// The extra field has, in this order, the numbers (of three) that did not fit in 32 bits.
 void read_extra_64(ByteReader extra, ZipMember& m) {
   while (extra.left() >= 4) {
     const auto kind = extra.number<std::uint16_t>("an extra field");

@@ -1,3 +1,4 @@
+// Writes zip archives.
 #include "frontend/formats/zip.h"
 #include "frontend/formats/zip_format.h"
 

@@ -1,3 +1,4 @@
+// The state of a Model, for the files of this folder.
 #pragma once
 #include "frontend/symbol/symbol_infer.h"
 #include "ir/graph.h"
@@ -57,7 +58,8 @@ class EagerPlan {
   std::size_t slots_ = 0;
 };
 
-/// The values of a model's variables on a device: themselves, or copies of those that are elsewhere.
+/// The values of a model's variables on a device: the variables themselves, or copies of the ones that are
+/// elsewhere.
 class PlacedVariables {
  public:
   PlacedVariables() = default;

@@ -1,3 +1,4 @@
+// A model compiled up to its plan, for tests that look at its kernels or change them.
 #pragma once
 #include "runtime/executable.h"
 

@@ -1,3 +1,4 @@
+// Activations, softmax and their gradients.
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/random.h"
 #include "frontend/ops/shape_rules.h"
@@ -63,7 +64,7 @@ Value spread_slopes(Primitives& p, Value gamma, const Shape& data) {
   return p.broadcast(gamma, data, axes);
 }
 
-/// Those of several roundings: x is at least float32.
+/// Activations with several roundings: x is at least float32.
 Value exponential_unit(Primitives& p, Value x, const Attrs& a) {
   const std::string& type = a.word("act_type");
   const auto times = [&](double k, Value v) { return p.mul(v, p.like(v, k)); };

@@ -1,3 +1,4 @@
+// The list of all operators, and look-up by name.
 #include "frontend/ops/families.h"
 #include "ir/nearest_name.h"
 #include "runtime/once.h"

@@ -1,3 +1,4 @@
+// Gradients of cond, and of the values that a run step by step would have read.
 #include "frontend/ops/control_gradient.h"
 #include "ir/compose.h"
 #include "ir/differentiate.h"
@@ -29,7 +30,7 @@ Values cond_gradient(Primitives& p, const GradientArgs& args, Args sums) {
                                                   : GradientRequest::none);
       types.push_back(p.type(args.in[input]));
     }
-    // Sums that the body does not go on with have no type in it.
+    // Sums that the body does not continue have no type in it.
     for (std::size_t s = 0; s < w.request.running.size(); ++s)
       if (std::find(w.request.sums.begin(), w.request.sums.end(), static_cast<std::int64_t>(s)) ==
           w.request.sums.end())

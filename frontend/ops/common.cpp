@@ -1,3 +1,4 @@
+// Helpers of several families of operators.
 #include "frontend/ops/common.h"
 
 #include "runtime/dtype_table.h"

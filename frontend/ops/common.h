@@ -1,3 +1,4 @@
+// Helpers of several families of operators.
 #pragma once
 #include "frontend/ops/families.h"
 #include "ir/at.h"

@@ -1,3 +1,4 @@
+// The backward pass of foreach and while_loop.
 #include "frontend/ops/control_gradient.h"
 
 #include "ir/compose.h"
@@ -56,7 +57,7 @@ struct LoopParts {
   std::size_t outputs;
 };
 
-/// What goes from step to step, backwards. An invalid value has no term yet.
+/// Running sums of the backward loop. An invalid value has no term yet.
 struct Running {
   Values states, shared;
 };
@@ -78,7 +79,7 @@ class StepGradient {
     }
   }
 
-  /// The inputs with a sum that steps go on with.
+  /// The inputs whose sums the steps continue.
   const std::vector<std::size_t>& shared() const { return shared_; }
   bool alone(std::size_t row) const { return alone_[row]; }
   bool any_row_shared() const { return std::find(alone_.begin(), alone_.end(), false) != alone_.end(); }
@@ -93,7 +94,8 @@ class StepGradient {
   }
 
   /// Replaces `running` by the sums after the step, and returns the contribution to each row that is alone.
-  /// `heads` are those of the stacked outputs, `index` the number of the step (rank 0) if a row is shared.
+  /// `heads` are the gradients of the stacked outputs, `index` the number of the step (rank 0) if a row is
+  /// shared.
   Values step(Running& running, Args carried, Args rows, Args heads, Value index) const {
     GradientRequest request = sums_of_step();
     Values all_heads(heads.begin(), heads.end());
@@ -127,7 +129,8 @@ class StepGradient {
     return terms;
   }
 
-  /// What has a gradient in a step, given which states have one behind it and which outputs have one.
+  /// The values with a gradient in a step, given the states that have one after it and the outputs that have
+  /// one.
   struct Structure {
     Flags states, shared, rows;  // terms
     ir::Differentiation::Reached values;
@@ -222,8 +225,8 @@ class LoopGradient {
   const StepGradient::Structure& structure(const Flags& states) {
     return gradient_.structure(states, heads_, types_);
   }
-  /// The states that have a gradient after a step, for the last step, the one before it, and so on. Behind
-  /// the end of the list come those from `again` to the end, again and again.
+  /// The states that have a gradient after a step, from the last step backwards. The sequence is periodic
+  /// from `again` on.
   struct Sequence {
     std::vector<Flags> list;
     std::size_t again = 0;
@@ -272,7 +275,7 @@ class LoopGradient {
   struct Carried {
     std::vector<std::size_t> states, shared;
   };
-  /// Those with a gradient before or after one of the steps.
+  /// The values with a gradient before or after one of the steps.
   Carried carried(const Sequence& s) {
     Flags states(initial_.size()), shared(now_.shared.size());
     for (const Flags& f : s.list) {
@@ -296,7 +299,7 @@ class LoopGradient {
                                          : no_term(p_, p_.type(args_.in[gradient_.shared()[i]])));
     return list;
   }
-  /// The carried ones; of the states only those that are in `states`.
+  /// The carried values; of the states, only the ones in `states`.
   void unpack(Args list, const Carried& c, const Flags& states, Running& r) const {
     std::size_t next = 0;
     for (std::size_t i : c.states) {
@@ -307,16 +310,16 @@ class LoopGradient {
   }
   Running nothing() const { return {Values(now_.states.size()), Values(now_.shared.size())}; }
   Value integer(std::size_t n) { return p_.full_integer({DType::i64, {}}, static_cast<std::int64_t>(n)); }
-  /// What a loop starts with. Where the sequence has several elements, the place of the step comes first: the
-  /// number of its element, a scalar of i64.
+  /// The initial values of a loop. If the sequence has several elements, they begin with the place of the
+  /// step, the number of its element: a scalar of i64.
   Values start(const Sequence& s, const Carried& c) {
     Values list = s.list.size() > 1 ? Values{integer(0)} : Values();
     for (Value v : pack(now_, c)) list.push_back(v);
     return list;
   }
   static Args behind_place(const Sequence& s, Args list) { return list.subspan(s.list.size() > 1 ? 1 : 0); }
-  /// `step`, composed for each element of the sequence, behind the place of the step before. `carried` begins
-  /// with the place.
+  /// `step`, composed for each element of the sequence, selected by the place. `carried` begins with the
+  /// place of the step before; so do the results, with the next place.
   Values step_at_place(const Sequence& s, Args carried, const std::function<Values(const Flags&)>& step) {
     if (s.list.size() == 1) return step(s.list[0]);
     const Value place = carried.front();
@@ -332,7 +335,7 @@ class LoopGradient {
                    p_.select(p_.compare(Compare::eq, next, integer(s.list.size())), integer(s.again), next));
     return results;
   }
-  /// The heads of a step, from the rows of those that have a gradient.
+  /// The heads of a step: a row of each stacked head that has a gradient.
   Values heads_of(Args rows) const {
     Values heads;
     std::size_t next = 0;
@@ -406,7 +409,7 @@ void LoopGradient::run_loop(std::int64_t steps, const Sequence& s) {
         return {std::move(next), std::move(terms), {}};
       },
       per_step_);
-  // A state that has no gradient in front of the first step has none.
+  // A state that has no gradient before the first step has none.
   Flags last = valid(now_.states);
   for (std::int64_t left = steps, alike = 1; left > 0; left -= alike) {
     const StepGradient::Structure& known = structure(last);
@@ -458,7 +461,7 @@ void LoopGradient::run_while(std::int64_t most, const std::function<Value(Args)>
   before_.assign(all.begin() + static_cast<std::ptrdiff_t>(states), all.end() - 1);
   const Value taken = all.back();
 
-  // What has a gradient after some number of steps. The others are carried as -0 alone.
+  // The values with a gradient after some number of steps. The others are carried as -0 alone.
   const Sequence every = sequence(valid(now_.states), most);
   Flags reached = every.list.front(), reached_shared(now_.shared.size());
   if (most > 0)

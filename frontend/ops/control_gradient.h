@@ -1,19 +1,20 @@
+// Gradients of loops and branches over subgraphs.
 #pragma once
 #include "frontend/ops/common.h"
 
-/// Gradients of loops and branches over subgraphs: OpDef::gradient_sums of the operators of control.cpp.
-/// Defined by what the same program does step by step: the gradient of a value is one chain of additions,
-/// from its last use to its first, and steps are uses as any other.
-///   - A captured value's sum goes on from step to step: ((so far + last step) + step before) + ...
-///   - A state's gradient goes from a step to the one before; that of the initial state is one term, and
-///   comes
-///     behind all steps, since the loop begins with a copy of it.
+/// Gradients of loops and branches over subgraphs: OpDef::gradient_sums of the operators of control.cpp. They
+/// are defined by the same program run step by step: the gradient of a value is one chain of additions, from
+/// its last use to its first, and each step is a use.
+///   - A captured value's sum continues from step to step: ((so far + last step) + step before) + ...
+///   - A state's gradient passes from a step to the step before. The gradient of the initial state is one
+///     term, added after all steps, since the loop begins with a copy of it.
 ///   - Step i adds an array to the gradient of data that is g in row i and +0 elsewhere.
 ///   - Steps that do not run, and branches not taken, add nothing, not even +0.
-/// Which values have a gradient is decided by structure, step by step: where a final state has none, the last
-/// steps may have fewer terms than others. Steps with unequal structure are composed apart (at most
-/// `most_apart` of them; behind these a missing term is -0, which leaves sums as they are). In a while_loop
-/// that runs no step, a gradient that the steps alone would make is -0.
+///
+/// Structure decides which values have a gradient, step by step: if a final state has none, the last steps
+/// may have fewer terms than others. Steps of unequal structure are composed apart, at most `most_apart` of
+/// them; in later ones a missing term is -0, which leaves sums unchanged. In a while_loop that runs no step,
+/// a gradient that only steps would make is -0.
 namespace kiln::ops {
 
 /// Random numbers are those of the forward pass, composed again at the node's counter offsets.

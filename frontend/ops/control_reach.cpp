@@ -10,7 +10,7 @@ namespace {
 using ir::Subgraph;
 using Positions = std::vector<std::int64_t>;
 
-/// What a body reaches, by input of it.
+/// The inputs that a body reaches.
 struct BodyInputs {
   Flags reaching;
   std::vector<TensorType> types;
@@ -24,13 +24,13 @@ struct BodyInputs {
   }
 };
 
-/// The states that lead to an input, in front of each step of a loop and behind the last one. Sets of states
-/// repeat at some time; later steps are not listed then.
+/// Loop-carried values that lead to an input, before each step and after the last. The sets are eventually
+/// periodic: one period is stored.
 struct Sequence {
-  std::vector<Flags> states, outputs;  // by step; there are states behind the last one
+  std::vector<Flags> states, outputs;  // by step; `states` has one more, after the last step
   std::size_t period = 0;              // of the last states, if they repeat
 
-  /// `step` tells the outputs of a body by the states in front of it: first those that are stacked.
+  /// `step` maps the states before a step to the outputs of the body, the stacked ones first.
   template <class Step>
   Sequence(Flags first, std::int64_t steps, std::size_t stacked, Step step) : states{std::move(first)} {
     for (std::int64_t i = 0; i < steps; ++i) {

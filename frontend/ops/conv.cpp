@@ -1,3 +1,4 @@
+// Convolution, Deconvolution and im2col.
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 #include "ir/transposed_convolution.h"

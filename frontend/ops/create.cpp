@@ -1,3 +1,4 @@
+// Operators that create arrays.
 #include "frontend/ops/shape_rules.h"
 
 #include <cmath>

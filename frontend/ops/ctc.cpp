@@ -164,12 +164,12 @@ Values ctc_loss(Primitives& p, Args in, const Attrs& a) {
   return {convert(p, loss, p.dtype(in[0])), Value{}};
 }
 
-/// The derivative of -log p in the logits of step t: softmax - posterior, where the posterior of a class is
-/// the sum of exp(alpha_t + beta_t - log p) over its places. beta_t is the logarithm of the probability of
-/// all ends of alignments that are at a place after step t:
+/// The derivative of -log p in the logits of step t: softmax - posterior. The posterior of a class is the sum
+/// of exp(alpha_t + beta_t - log p) over its places. beta_t is the logarithm of the probability of all ends
+/// of alignments that are at a place after step t:
 ///   beta_t(s) = log sum exp(v(s), v(s + 1), v(s + 2) if it may skip),  v = beta_{t+1} + emission_{t+1},
-/// and after the last step 0 at the places where an alignment may end. Steps after a sequence's end have the
-/// derivative 0, and so have the logits of a sequence without an alignment, whose loss is infinite.
+/// and after the last step 0 at the places where an alignment may end. The derivative is 0 for steps after a
+/// sequence's end, and for the logits of a sequence without an alignment, whose loss is infinite.
 Values ctc_gradient(Primitives& p, const ir::GradientArgs& args) {
   Values out(args.in.size());
   if (!args.heads[0].valid()) return out;

@@ -1,3 +1,4 @@
+// Pointwise operators of one or more arrays.
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 #include "runtime/dtype_table.h"
@@ -101,7 +102,7 @@ Values div_sqrt_dim(Primitives& p, Args in, const Attrs&) {
   if (p.shape(in[0]).empty()) fail("_contrib_div_sqrt_dim needs an array of at least one axis");
   return {p.div(in[0], p.like(in[0], std::sqrt(static_cast<double>(p.shape(in[0]).back()))))};
 }
-// The gradients of the following are what MXNet defines: the heads do not count, but for the last one's.
+// MXNet's own gradients: all of the following ignore the heads, except the last.
 
 Values ones(Primitives& p, const GradientArgs& args) { return {p.like(args.in[0], 1)}; }
 /// grad_scale, over the samples of data of two axes and more, or over the elements above valid_thresh.

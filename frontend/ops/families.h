@@ -1,3 +1,4 @@
+// The lists of operators, one per family.
 #pragma once
 #include "ir/op_def.h"
 

@@ -18,7 +18,7 @@ using ir::GradientArgs;
 
 /// The attributes of `_function`, whose subgraphs are the two methods.
 struct FunctionPlaces {
-  /// The outputs, and behind them the hidden ones: values of forward that backward reads.
+  /// The outputs, then the hidden outputs: values of forward that backward reads.
   std::int64_t outputs = 0, saved = 0;
   /// By variable of forward: the input of the node.
   std::vector<std::int64_t> forward;
@@ -46,7 +46,7 @@ int counted(const Attrs& a) {
   return visible(a) + static_cast<int>(saved);
 }
 
-/// The inputs of forward(); those behind them are captured values, of which the program tells no gradient.
+/// The number of inputs of forward(). Captured values follow them; the program defines no gradient for these.
 std::size_t own_inputs(const Attrs& a) { return a.integers("gradient_locs").size(); }
 
 bool all_in(const std::vector<std::int64_t>& list, std::int64_t least, std::size_t limit) {

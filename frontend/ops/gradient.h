@@ -1,3 +1,4 @@
+// The operator `_vjp`: the gradient of a subgraph as a node.
 #pragma once
 #include "ir/attrs.h"
 #include "ir/differentiate.h"

@@ -1,3 +1,4 @@
+// Operators that read or write by indices.
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 

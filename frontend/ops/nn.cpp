@@ -1,3 +1,4 @@
+// FullyConnected, Embedding and the output layers.
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 
@@ -81,7 +82,7 @@ Values dropout(Primitives& p, Args in, const Attrs& a) {
   return {drop(p, in[0], a.real("p"), a.tuple("axes")), Value{}};
 }
 
-// Output layers. Their gradients are those of losses and ignore the heads, as MXNet defines them.
+// Output layers. Their gradients are the gradients of losses and ignore the heads, as MXNet defines them.
 
 Values softmax_output(Primitives& p, Args in, const Attrs& a) {
   int rank = p.shape(in[0]).rank();

@@ -1,3 +1,4 @@
+// Normalisations.
 #include "frontend/ops/norm.h"
 
 #include "frontend/ops/norm_gradients.h"
@@ -93,7 +94,7 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   }
   return out;
 }
-/// Moving statistics need no synchronisation; batch statistics are those of all devices' batches.
+/// Moving statistics need no synchronisation. Batch statistics are taken over the batches of all devices.
 Values sync_batch_norm(Primitives& p, Args in, const Attrs& a) {
   if (a.integer("ndev") != 1 && p.train() && !a.boolean("use_global_stats"))
     fail(

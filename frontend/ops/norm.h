@@ -1,7 +1,7 @@
+// Helpers of the normalisations and of their gradients.
 #pragma once
 #include "frontend/ops/reduce.h"
 
-/// What the normalisations and their gradients share.
 namespace kiln::ops {
 
 /// 1 / sqrt(variance + eps)
@@ -10,7 +10,7 @@ Value inverse_deviation(Primitives& p, Value variance, double eps);
 std::int64_t channel_axis(const Attrs& a);
 /// Whether BatchNorm normalises by the statistics of the batch.
 bool takes_batch_statistics(Primitives& p, const Attrs& a);
-/// BatchNorm's statistics of data x: those of the batch, or the moving ones.
+/// BatchNorm's statistics of data x: of the batch, or the moving ones.
 Statistics batch_statistics(Primitives& p, Args in, Value x, int axis, const Attrs& a);
 /// GroupNorm's data as (samples, groups, elements). Throws unless the groups divide the channels.
 Shape groups_of(const Shape& shape, const Attrs& a);

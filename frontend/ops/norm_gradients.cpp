@@ -1,3 +1,4 @@
+// Gradients of the normalisations in closed form.
 #include "frontend/ops/norm_gradients.h"
 
 #include "frontend/ops/norm.h"
@@ -9,12 +10,10 @@
 namespace kiln::ops {
 namespace {
 
-/// The gradients of x, gamma and beta; with n elements in a channel, away = x - mean and
-/// inverse = 1 / sqrt(variance + eps):
-///   dbeta = sum(g), dgamma = inverse sum(g away),
-///   dx = gamma inverse (g - dbeta / n - away inverse^2 sum(g away) / n);
-/// of the last the first term alone if mean and variance are not those of the batch. Elements enter as
-/// x - origin, and the offset of the mean by sums over them, as it does in the result.
+/// The gradients of x, gamma and beta; with n elements in a channel, away = x - mean and inverse = 1 /
+/// sqrt(variance + eps): dbeta = sum(g), dgamma = inverse sum(g away), dx = gamma inverse (g - dbeta / n -
+/// away inverse^2 sum(g away) / n). If mean and variance are not the batch's, dx is its first term alone.
+/// Elements enter as x - origin, and the offset of the mean by sums over them, as it does in the result.
 Values batch_norm_gradients(Primitives& p, const GradientArgs& args, Value head) {
   Values out(5);
   if (!head.valid()) return out;
@@ -50,7 +49,8 @@ Values batch_norm_gradients(Primitives& p, const GradientArgs& args, Value head)
 }
 
 /// The gradients of x, gamma and beta where y = (x - mean) / deviation over `axes`, times gamma plus beta
-/// along the axis `channel`. The heads are those of y, of the mean and of the deviation; any may be invalid.
+/// along the axis `channel`. The heads are the gradients of y, of the mean and of the deviation; any may be
+/// invalid.
 Values normalized_gradients(Primitives& p, Value x, Value gamma, const Shape& axes, int channel, double eps,
                             const std::array<Value, 3>& heads) {
   const Shape shape = p.shape(x);

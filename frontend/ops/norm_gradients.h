@@ -1,8 +1,9 @@
+// Gradients of the normalisations in closed form.
 #pragma once
 #include "frontend/ops/own_gradient.h"
 
-/// Gradients of the normalisations in closed form: through the primitives, the gradient of a scale would be
-/// sum(g x) - mean sum(g), which cancels, and each statistic would take passes of its own. Means and
+/// Closed forms, for accuracy and speed. By the primitives' rules the gradient of a scale would be sum(g x) -
+/// mean sum(g), which cancels, and each statistic would need separate passes over memory. Means and
 /// deviations are composed again from the data, so that the gradients can be differentiated.
 namespace kiln::ops {
 

@@ -1,3 +1,4 @@
+// Helpers of the families of MXNet's numpy mode.
 #include "frontend/ops/numpy.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Helpers of the families of MXNet's numpy mode.
 #pragma once
 #include "frontend/ops/common.h"
 
@@ -12,8 +13,8 @@ OpDef renamed(std::span<const OpDef> family, std::string_view classic, std::stri
 /// effect.
 Shape numpy_axes(const Attrs& a, int rank);
 
-/// numpy's tensordot: contracts `a_axes` of a with `b_axes` of b. The result has the free axes of a, then
-/// those of b.
+/// numpy's tensordot: contracts `a_axes` of a with `b_axes` of b. The result has the free axes of a, then the
+/// free axes of b.
 Value contract(Primitives& p, Value a, const Shape& a_axes, Value b, const Shape& b_axes);
 
 }  // namespace kiln::ops

@@ -1,3 +1,4 @@
+// numpy mode's operators that create arrays.
 #include "frontend/ops/numpy.h"
 #include "frontend/ops/shape_rules.h"
 

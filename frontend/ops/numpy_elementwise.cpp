@@ -1,3 +1,4 @@
+// numpy mode's pointwise operators.
 #include "frontend/ops/numpy.h"
 #include "frontend/ops/shape_rules.h"
 #include "runtime/dtype_table.h"

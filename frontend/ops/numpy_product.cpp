@@ -1,3 +1,4 @@
+// numpy mode's contractions.
 #include "frontend/ops/numpy.h"
 
 #include <algorithm>

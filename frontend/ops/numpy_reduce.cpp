@@ -1,3 +1,4 @@
+// numpy mode's reductions.
 #include "frontend/ops/numpy.h"
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/reduce.h"
@@ -13,7 +14,7 @@ Value reduce(Primitives& p, Reduce op, Value x, const Shape& axes, bool keep) {
   return keep ? p.keep_dims(r, p.shape(x), axes) : r;
 }
 
-/// x in the dtype in which a result of dtype `to` is computed: for floats the wider of both, float32 for half
+/// x in the dtype for computing a result of dtype `to`: for floats the wider of both, float32 for half
 /// precision.
 Value prepared(Primitives& p, Value x, DType to) {
   const DType from = p.dtype(x);
@@ -90,7 +91,8 @@ Values variance(Primitives& p, Args in, const Attrs& a) {
   return {convert(p, shaped(r), to), convert(p, shaped(middle), from)};
 }
 
-/// The root's is that of the variance over twice the root; 0 where the root is 0.
+/// The gradient of the deviation is the gradient of the variance over twice the deviation; 0 where the
+/// deviation is 0.
 template <bool root>
 Values variance_gradient(Primitives& p, const GradientArgs& args) {
   const Value x = widen(p, args.in[0]);

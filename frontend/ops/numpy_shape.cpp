@@ -1,3 +1,4 @@
+// numpy mode's operators on shapes.
 #include "frontend/ops/numpy.h"
 #include "frontend/ops/reshape_codes.h"
 #include "frontend/ops/shape_rules.h"

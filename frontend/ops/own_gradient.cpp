@@ -1,3 +1,4 @@
+// Helpers of the gradients that operators define themselves.
 #include "frontend/ops/own_gradient.h"
 
 #include <limits>

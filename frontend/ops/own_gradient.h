@@ -1,3 +1,4 @@
+// Helpers of the gradients that operators define themselves (OpDef::gradient).
 #pragma once
 #include "frontend/ops/common.h"
 
@@ -8,7 +9,7 @@ namespace kiln::ops {
 using ir::GradientArgs;
 using Gradient = decltype(OpDef::gradient);
 
-/// The gradient of output `i` in the dtype in which x is computed; invalid where there is none.
+/// The gradient of output `i`, in the dtype of x's computation; invalid if there is none.
 Value head_of(Primitives& p, const GradientArgs& args, std::size_t i, Value x);
 
 /// dy/dx of y = f(x); x and y are at least float32.

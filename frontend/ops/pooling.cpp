@@ -1,3 +1,4 @@
+// Pooling, its gradients and its shapes.
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"

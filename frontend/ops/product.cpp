@@ -1,3 +1,4 @@
+// Contractions of MXNet's classic operators: dot, batch_dot, linalg.
 #include "frontend/ops/shape_rules.h"
 
 #include <cmath>

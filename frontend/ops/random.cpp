@@ -1,3 +1,4 @@
+// Operators that draw random numbers.
 #include "frontend/ops/random.h"
 
 #include "frontend/ops/shape_rules.h"

@@ -1,3 +1,4 @@
+// Samplers of random numbers.
 #pragma once
 #include "frontend/ops/common.h"
 

@@ -1,3 +1,4 @@
+// Reductions of MXNet's classic operators.
 #include "frontend/ops/reduce.h"
 
 #include "frontend/ops/own_gradient.h"
@@ -23,7 +24,7 @@ Value average(Primitives& p, Reduce sum_of, Value x, const Shape& axes) {
   return divided(p, p.reduce(sum_of, x, axes), count_along(p.shape(x), axes));
 }
 
-/// For each result over `axes` the element after so many quarters of each axis. The axes are kept.
+/// For each result over `axes`, the element at `quarters` quarters of each axis. The axes are kept.
 Value element_after(Primitives& p, Value x, const Shape& axes, std::int64_t quarters) {
   const Shape shape = p.shape(x);
   Shape start = Shape::filled(shape.rank(), 0), limit = shape;
@@ -106,7 +107,7 @@ Value arg_extreme(Primitives& p, Value x, int axis, Reduce op, DType dtype) {
               none = p.full_integer(places, is_short ? std::numeric_limits<std::int32_t>::max()
                                                      : std::numeric_limits<std::int64_t>::max());
   Value hit = none;
-  // A NaN counts as the extreme but equals nothing: the index is that of the first NaN.
+  // A NaN counts as the extreme but equals nothing: the result is the index of the first NaN.
   if (is_floating(p.dtype(x))) hit = p.select(p.compare(Compare::ne, x, x), place, none);
   hit = p.select(p.compare(Compare::eq, x, best), place, hit);
   return convert(p, p.reduce(Reduce::min, hit, {axis}), dtype);

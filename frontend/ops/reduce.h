@@ -1,3 +1,4 @@
+// Helpers of reductions.
 #pragma once
 #include "frontend/ops/common.h"
 
@@ -22,12 +23,12 @@ Value mean_over(Primitives& p, Value x, const Shape& axes);
 /// in any case; this is faster.
 Statistics statistics(Primitives& p, Value x, const Shape& axes, bool of_infinities = false);
 /// In one pass over x, for arrays that no cache holds: from the sums of x - origin and of its square. The
-/// variance cancels where the origin is far from the mean: its relative error is that of the sums times
-/// 1 + offset^2 / variance.
+/// variance cancels where the origin is far from the mean: its relative error is the relative error of the
+/// sums times 1 + offset^2 / variance.
 Statistics statistics_in_one_pass(Primitives& p, Value x, const Shape& axes);
-/// 2 (x - mean) head / count, the gradient of a variance over axes that is divided by `count`. Without the
-/// sum over x - mean that the rules of the primitives would add, which is 0 but for rounding; the mean
-/// depends on x.
+/// 2 (x - mean) head / count, the gradient of a variance over axes that is divided by `count`. The rules of
+/// the primitives would add a sum over x - mean, because the mean depends on x. That sum is 0 except for
+/// rounding, and left out.
 Value variance_gradient(Primitives& p, Value x, const Shape& axes, Value head, std::int64_t count);
 /// argmax or argmin along an axis, which is removed, in a dtype: the least index of equal elements; the first
 /// NaN wins.

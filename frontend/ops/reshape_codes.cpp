@@ -1,3 +1,4 @@
+// Resolves the codes of a reshape into steps over the axes of the old shape.
 #include "frontend/ops/reshape_codes.h"
 
 #include "frontend/ops/common.h"

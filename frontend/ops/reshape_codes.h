@@ -1,3 +1,4 @@
+// The codes of a reshape: new extents, and special numbers that refer to the old ones.
 #pragma once
 #include <kiln/shape.h>
 
@@ -19,8 +20,8 @@ Shape numpy_reshape_target(const Shape& from, const Shape& code);
 /// extents, -5 merges two, -6 splits one into the next two.
 Shape npx_reshape_target(const Shape& from, const Shape& code);
 
-/// One step over the axes of the old shape: copy an extent, a given extent, the inferred extent, copy all
-/// remaining, merge two, split one (into given or unknown extents), drop an extent of 1.
+/// One step over the axes of the old shape. Kinds: copy an extent, a given extent, the inferred extent, copy
+/// all remaining, merge two, split one (into given or unknown extents), drop an extent of 1.
 struct ReshapeStep {
   enum Kind { keep, fixed, hole, rest, merge, split, drop } kind;
   std::int64_t first = -1, second = -1;  ///< fixed: the extent; split: both; below 0 if unknown

@@ -1,5 +1,5 @@
-// The fused recurrent layers: RNN. All weights are one vector: for each layer and direction the weights of
-// the input, of the state and of the projection, then for each layer and direction the biases of input and
+// The fused recurrent layers: RNN. All weights are one vector. First come, for each layer and direction, the
+// weights of the input, of the state and of the projection; then, in the same order, the biases of input and
 // state.
 #include "frontend/ops/rnn.h"
 
@@ -58,7 +58,7 @@ struct Step {
 };
 
 /// The state after one step and, for lstm, the cell. `x` is the input's contribution to the gates, W x + b.
-/// lstm: c' = f c + i g, h' = o tanh(c'). gru: h' = (1 - z) n + z h with n = tanh(x_n + r (U_n h + b_n)).
+/// lstm: c' = f c + i g, h' = o tanh(c'). gru: h' = (1 - z) n + z h, n = tanh(x_n + r (U_n h + b_n)).
 Step next_state(Primitives& p, Value x, Value h, Value c, const Weights& w, const Layout& r) {
   Value u = p.dot(h, w.state, {false, true});
   u = p.add(u, p.broadcast_along(w.state_bias, p.shape(u), 1));

@@ -1,3 +1,5 @@
+// The forward composition of the operator RNN, for the operator (rnn.cpp) and its gradient
+// (rnn_gradient.cpp).
 #pragma once
 #include "frontend/ops/common.h"
 
@@ -38,11 +40,11 @@ struct Weights {
 /// The vector of parameters from weights[layer * directions + direction]: the inverse of the split.
 Value joined(Primitives& p, const std::vector<Weights>& weights);
 
-/// What the gradient of a step reads; each field is empty where the mode has none.
+/// Values that the gradient of a step reads; a field is empty if the mode has none.
 struct Kept {
   Value state_before, cell_before;  ///< (N, out), (N, hidden)
   /// (N, hidden) each. rnn: the new state. gru: reset, update, fresh, and U_n h + b_n. lstm: the gates input,
-  /// forget, fresh and output, and the cell as it is before clipping.
+  /// forget, fresh and output, and the cell before clipping.
   std::vector<Value> gates;
 
   std::vector<Value*> all();

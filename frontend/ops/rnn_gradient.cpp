@@ -1,5 +1,5 @@
-// The gradient of RNN. From the last layer to the first, for each direction, a loop over the steps from the
-// last to the first carries the gradients of state and cell and stacks those of the gates' sums; the
+// The gradient of RNN, from the last layer to the first. For each direction a loop over the steps, from the
+// last to the first, carries the gradients of state and cell and stacks the gradients of the gates' sums. The
 // gradients of weights are contractions over all steps.
 #include "frontend/ops/rnn.h"
 
@@ -75,8 +75,9 @@ struct DirectionGradient {
   Value state, cell;  // of the initial ones
 };
 
-/// The gradients of one layer in one direction, given those of its outputs (T, N, out), last state and last
-/// cell. After a sequence's end its gradients of state and cell pass unchanged, and its outputs are constant.
+/// The gradients of one layer in one direction, given the gradients of its outputs (T, N, out), last state
+/// and last cell. After a sequence's end its gradients of state and cell pass unchanged, and its outputs are
+/// constant.
 DirectionGradient gradient_of(Primitives& p, const Direction& done, Value x, Value lengths, bool backwards,
                               const Weights& w, const Layout& r, Value d_outputs, Value d_state,
                               Value d_cell) {

@@ -1,3 +1,4 @@
+// Samplers of distributions, composed of primitives.
 #include "frontend/ops/random.h"
 
 #include <cmath>
@@ -47,10 +48,10 @@ Value normal_sample(Primitives& p, const TensorType& type) {
   return normal_from(p, u, v);
 }
 
-// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000: with d = alpha - 1/3 and c = 1
-// / sqrt(9 d), the sample is d (1 + c x)^3 for a normal x, accepted if log u < x^2/2 + d - d v + d log v,
-// with v = (1 + c x)^3. For alpha >= 1 a try fails with probability below 0.05. All 8 tries are computed, and
-// an accepted one is selected. With probability below 4e-11 none is accepted; the number is then d, near the
+// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000. With d = alpha - 1/3 and c = 1
+// / sqrt(9 d), the sample is d v with v = (1 + c x)^3 for a normal x, accepted if log u < x^2/2 + d - d v + d
+// log v. For alpha >= 1 a try fails with probability below 0.05. All 8 tries are computed, and an accepted
+// one is selected. With probability below 4e-11 none is accepted; the number is then d, near the
 // distribution's mode. For alpha below 1, gamma(alpha) = gamma(alpha + 1) u^(1/alpha).
 Value gamma_sample(Primitives& p, const TensorType& type, double alpha) {
   constexpr int tries = 8;

@@ -1,3 +1,4 @@
+// Operators of an array with a number.
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {

@@ -1,3 +1,4 @@
+// Classic operators on shapes, layouts and concatenation.
 #include "frontend/ops/reshape_codes.h"
 #include "frontend/ops/shape_rules.h"
 

@@ -1,3 +1,4 @@
+// Shared shape rules.
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>

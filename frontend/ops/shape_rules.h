@@ -1,3 +1,4 @@
+// Shape rules that several operators share.
 #pragma once
 #include "frontend/ops/common.h"
 #include "frontend/ops/reshape_codes.h"

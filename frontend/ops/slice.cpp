@@ -1,3 +1,4 @@
+// Classic slices.
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/slice_range.h"
 #include "ir/window_shapes.h"

@@ -1,3 +1,4 @@
+// Resolves slices against extents.
 #include "frontend/ops/slice_range.h"
 
 #include "runtime/fail.h"

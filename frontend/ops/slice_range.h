@@ -1,3 +1,4 @@
+// begin:end:step of Python's slices, MXNet's operators and x[...].
 #pragma once
 #include "ir/attrs.h"
 

@@ -59,8 +59,8 @@ Value erfinv_of(Primitives& p, Value x) {
   return p.mul(quantile, number(1 / std::numbers::sqrt2));
 }
 
-// C. Lanczos, SIAM Journal on Numerical Analysis B1 (1964), with P. Godfrey's coefficients for g = 7: with
-// t = x + 6.5, gamma(x) = sqrt(2 pi) t^(x - 1/2) e^-t s(x), where s(x) = c0 + c1 / x + c2 / (x + 1) + ...
+// C. Lanczos, SIAM Journal on Numerical Analysis B1 (1964), with P. Godfrey's coefficients for g = 7. With t
+// = x + 6.5, gamma(x) = sqrt(2 pi) t^(x - 1/2) e^-t s(x), where s(x) = c0 + c1 / x + c2 / (x + 1) + ...
 constexpr double lanczos[] = {0.99999999999980993,  676.5203681218851,     -1259.1392167224028,
                               771.32342877765313,   -176.61502916214059,   12.507343278686905,
                               -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7};
@@ -126,10 +126,10 @@ Value gammaln_of(Primitives& p, Value x) {
 }
 
 /// The logarithmic derivative of gamma. M. Abramowitz and I. Stegun, Handbook of Mathematical Functions
-/// (1964): below 1/2 by reflection (6.3.7), psi(x) = psi(1 - x) - pi / tan(pi x); else by recurrence (6.3.6)
-/// from t = x + 8, where the asymptotic series (6.3.18), psi(t) = log t - 1 / (2 t) - sum B_2k / (2 k t^2k),
-/// to k = 8 is off by less than 1e-16. The error is below 1e-14 max(1, |psi|), but near a pole below 0 and a
-/// zero, where the rounding of pi times the distance to an integer counts.
+/// (1964). Below 1/2 by reflection (6.3.7), psi(x) = psi(1 - x) - pi / tan(pi x); else by recurrence (6.3.6)
+/// from t = x + 8. There the asymptotic series (6.3.18), psi(t) = log t - 1 / (2 t) - sum B_2k / (2 k t^2k),
+/// to k = 8 is off by less than 1e-16. The error is below 1e-14 max(1, |psi|), except near a pole below 0 and
+/// a zero: there the rounding of pi times the distance to an integer counts.
 Value digamma_of(Primitives& p, Value x) {
   const auto number = [&](double v) { return p.like(x, v); };
   // B_2k / (2 k)
@@ -144,7 +144,7 @@ Value digamma_of(Primitives& p, Value x) {
   Value sum = p.div(number(1), z);
   for (int i = 1; i < steps; ++i) sum = p.add(sum, p.div(number(1), p.add(z, number(i))));
   y = p.sub(y, sum);
-  // Where nothing is reflected, the tangent of any other number: that of 0 would make derivatives NaN.
+  // Where nothing is reflected, the tangent of any other number: the tangent of 0 would make derivatives NaN.
   const Value distance = p.sub(x, p.unary(Unary::rint, x));  // +0 for both zeros
   const Value signed_distance = p.select(p.compare(Compare::eq, x, number(0)), x, distance);
   const Value rest = p.select(reflected, signed_distance, number(0.25));
@@ -175,7 +175,7 @@ Value gamma_slope(Primitives& p, const GradientArgs& args) {
 template <Value (*function)(Primitives&, Value)>
 Values in_double(Primitives& p, Args in, const Attrs&) {
   Value y = function(p, convert(p, in[0], DType::f64));
-  // An integer is not one less where the function is exact but for its last bits: gamma(1) is 1.
+  // An integer must not become one less where the function is exact except for its last bits: gamma(1) is 1.
   if (!is_floating(p.dtype(in[0]))) y = convert(p, y, DType::f32);
   return {convert(p, y, p.dtype(in[0]))};
 }

@@ -1,3 +1,4 @@
+// Helpers of operators with sliding windows.
 #include "frontend/ops/windows.h"
 
 namespace kiln::ops {

@@ -1,3 +1,4 @@
+// Helpers of operators with sliding windows.
 #pragma once
 #include "frontend/ops/common.h"
 

@@ -1,3 +1,4 @@
+// Inserts BlockGrad into a graph that becomes a file.
 #include "frontend/symbol/blocked_gradients.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reads, writes and checks the fixed extents of an input.
 #include "frontend/symbol/fixed_shape.h"
 
 #include <algorithm>

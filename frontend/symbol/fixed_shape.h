@@ -1,3 +1,4 @@
+// Fixed input extents of a symbol file.
 #pragma once
 #include "ir/attrs.h"
 #include "ir/graph.h"

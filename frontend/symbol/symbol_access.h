@@ -1,3 +1,4 @@
+// Internal access to a Symbol.
 #pragma once
 #include "ir/graph.h"
 

@@ -1,3 +1,4 @@
+// Conversion between the contents of a -symbol.json and the operator graph.
 #include "frontend/symbol/symbol_graph.h"
 
 #include "frontend/symbol/json/symbol_legacy.h"
@@ -63,7 +64,7 @@ void upgrade(ir::Node& node, std::int64_t version) {
   if (version < legacy::auxiliary_states_are_nodes) legacy::add_missing_variables(node);
   if (version < legacy::initializers_are_attributes) legacy::set_initializers(node);
   if (node.is_variable()) {
-    // What a variable declares is read later, where the file and the line are not known.
+    // The attributes of a variable are parsed later, where the file and the line are not known.
     ir::declared_shape(node);
     ir::declared_dtype(node);
   }
@@ -201,7 +202,7 @@ SymbolGraph parse_symbol_graph(std::string_view text, const std::string& file) {
 
 namespace {
 
-/// The order of a file, which is not that of a recorded body; variables that it does not use are last.
+/// The node order of a file, which differs from a recorded body's; variables that it does not use are last.
 std::vector<ir::NodePtr> file_order(const ir::Subgraph& body) {
   std::vector<ir::NodePtr> order = ir::topological_order(body.outputs);
   for (const ir::NodePtr& variable : body.inputs)

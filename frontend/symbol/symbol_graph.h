@@ -1,3 +1,4 @@
+// Conversion between a -symbol.json and the operator graph.
 #pragma once
 #include "frontend/symbol/json/symbol_file.h"
 #include "ir/graph.h"

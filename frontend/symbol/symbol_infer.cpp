@@ -1,3 +1,4 @@
+// Inference of shapes and dtypes on a copy of a symbol's graph.
 #include "frontend/symbol/symbol_infer.h"
 
 #include "frontend/symbol/fixed_shape.h"

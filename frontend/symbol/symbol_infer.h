@@ -1,3 +1,4 @@
+// Inference of shapes and dtypes on a copy of a symbol's graph.
 #pragma once
 #include "ir/graph.h"
 
@@ -27,8 +28,8 @@ struct TypedGraph {
 void infer_graph(TypedGraph& graph,
                  const std::function<std::optional<ir::GivenType>(const ir::Node& variable)>& given,
                  bool train, const std::string& file);
-/// In a handler: rethrows `e` with the path in front of its text. A text that begins with a node's line has
-/// the file's name already.
+/// In a handler: rethrows `e` with the path before its text. A text that begins with a node's line has the
+/// file's name already.
 [[noreturn]] void rethrow_in_file(const std::string& file, const Error& e);
 
 /// A partial shape from a Shape with unknown extents: 0, in numpy mode -1.

@@ -1,3 +1,4 @@
+// Tensors that stand for entries of a composed graph.
 #pragma once
 #include "frontend/tensor/array.h"
 

@@ -1,3 +1,4 @@
+// The contents of a -symbol.json, without the semantics of its operators.
 #pragma once
 #include <cstdint>
 #include <map>

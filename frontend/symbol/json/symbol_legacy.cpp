@@ -1,3 +1,4 @@
+// Upgrades of older symbol files.
 #include "frontend/symbol/json/symbol_legacy.h"
 
 #include <algorithm>

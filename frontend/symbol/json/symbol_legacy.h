@@ -1,3 +1,4 @@
+// Upgrades of older symbol files.
 #pragma once
 #include "ir/graph.h"
 
