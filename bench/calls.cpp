@@ -19,7 +19,7 @@ using namespace kiln;
 namespace bench {
 namespace {
 
-/// What a process tells of its first call.
+/// The report of a process on its first call.
 struct FirstCall {
   double seconds = 0;
   double peak_rss_mib = 0;  ///< of the whole process: its code, compiler, parameters and arrays

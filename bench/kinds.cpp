@@ -1,3 +1,4 @@
+// The kinds of workloads, and the sizes that a seed draws for them.
 #include "bench/kinds.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Workloads of one operator, at sizes that are not known beforehand.
 #pragma once
 #include "bench/workload.h"
 

@@ -1,3 +1,4 @@
+// Times of a call: minimum and median over samples.
 #pragma once
 #include <algorithm>
 #include <benchmark/benchmark.h>
@@ -15,7 +16,7 @@ inline double cpu_us() {
 }
 
 /// Times `call` for as long as Google Benchmark requests. Adds counters min_us, median_us and min_cpu_us over
-/// samples of 2 ms or one call: on a shared machine, the mean also measures other users, and so does the wall
+/// samples of 2 ms or one call. On a shared machine, the mean also measures other users; so does the wall
 /// time of every call that takes longer than the scheduler's time slices.
 template <class Call>
 void time_calls(benchmark::State& state, const Call& call) {

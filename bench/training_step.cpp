@@ -1,3 +1,4 @@
+// Workloads that are one training step.
 #include "bench/training_step.h"
 
 using namespace kiln;

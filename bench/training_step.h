@@ -1,3 +1,4 @@
+// Workloads that are one training step.
 #pragma once
 #include "bench/workload.h"
 

@@ -1,3 +1,4 @@
+// Transformer layers, for encoding and for decoding with a cache.
 #include "bench/transformer.h"
 
 #include <cmath>
@@ -38,7 +39,7 @@ Tensors TransformerLayer::hybrid_forward(F& F, const Tensors& in) {
   return cache;
 }
 
-/// Replaces the keys and values in `cache`, if there are any, by those of x.
+/// Replaces the keys and values in `cache`, if there are any, by the keys and values of x.
 Tensor TransformerLayer::attention(F& F, const Tensor& x, Tensors& cache) {
   const auto split = [&](const Tensor& t) { return split_heads(F, t, options_.heads); };
   const Tensors parts = F.split(qkv(x), {.num_outputs = 3, .axis = 2});

@@ -1,3 +1,4 @@
+// Transformer layers as workloads.
 #pragma once
 #include "bench/workload.h"
 
@@ -7,7 +8,7 @@ struct TransformerOptions {
   int width = 768, heads = 12, inner = 3072;
   bool norm_first = false;         ///< as in GPT-2; else after each part, as in BERT
   double dropout = 0;              ///< in training
-  std::int64_t causal_tokens = 0;  ///< not 0: each of so many tokens reads itself and those before it
+  std::int64_t causal_tokens = 0;  ///< not 0: the number of tokens, causally masked
 };
 
 /// Attention and a perceptron of two layers with GELU, each with a residual connection.

@@ -1,3 +1,4 @@
+// Registers workloads with Google Benchmark.
 #include "bench/workload.h"
 
 #include "bench/samples.h"

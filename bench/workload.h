@@ -1,3 +1,4 @@
+// Workloads: networks and their inputs.
 #pragma once
 #include <kiln/kiln.h>
 

@@ -1,6 +1,6 @@
 """What the peers' programs of kinds share: names of kinds that are one operator, and what methods of arrays compute."""
 
-# Named so in each library's main module, but for JAX's sigmoid and erf.
+# Named so in each library's main module, except JAX's sigmoid and erf.
 FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "sinh", "cosh", "expm1", "log1p", "log2",
              "log10", "arcsin", "arccos", "arctan")
 PERMUTATIONS = ("transpose_to_channels_last", "transpose_to_channels_first", "transpose_heads")

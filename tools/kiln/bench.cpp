@@ -32,7 +32,7 @@ struct BenchArguments {
   bool train = false;
 };
 
-/// What the calls of a hybridized step leave to their backward parts.
+/// Bytes that the calls of a hybridized step leave to their backward parts.
 struct Recordings {
   std::size_t saved_bytes = 0, recomputed_bytes = 0;
 };
@@ -48,7 +48,7 @@ struct Result {
   std::vector<Profile::Kernel> profile;  ///< of one call, with --kernels
 };
 
-/// What is timed: a call or a training step.
+/// The timed unit: a call or a training step.
 struct Workload {
   std::function<void()> run;
   /// After the first: the cost of preparing it, of a step the number of kernels alone.

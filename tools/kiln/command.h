@@ -1,3 +1,4 @@
+// The subcommands of `kiln`.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -1,3 +1,4 @@
+// Bisection for the first node that differs.
 #include "tools/kiln/first_difference.h"
 
 #include "frontend/tensor/bits.h"
@@ -13,7 +14,7 @@
 namespace kiln::tool {
 namespace {
 
-/// Of these nodes, in order, those that differ.
+/// The nodes in the list that differ, in order.
 template <class Found>
 using Differing = std::function<std::vector<Found>(const std::vector<std::string>& nodes)>;
 
@@ -26,8 +27,8 @@ class Bisection {
   std::optional<Found> from(const std::string& output) {
     std::optional<Found> found;
     std::vector<std::string> nodes = needed_by(output);
-    // Inner values may differ and agree again, so that bisection over a list that is no chain can miss an
-    // earlier difference: the ancestors of the found node are checked once more.
+    // In a list that is no chain, inner values may differ and agree again, so bisection can miss an earlier
+    // difference. The ancestors of the found node are therefore checked once more.
     while (!nodes.empty()) {
       auto here = bisect(nodes);
       if (!here) return found;

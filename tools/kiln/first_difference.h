@@ -1,3 +1,4 @@
+// The first node whose value or gradient differs between two runs.
 #pragma once
 #include <kiln/model.h>
 

@@ -1,3 +1,4 @@
+// Runs a model as a network that trains, and reads its head gradients.
 #include "tools/kiln/gradients.h"
 
 #include <kiln/autograd.h>

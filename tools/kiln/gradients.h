@@ -1,3 +1,4 @@
+// Gradients of a model, for `kiln verify --grad` and `kiln run --grad`.
 #pragma once
 #include <kiln/model.h>
 #include <kiln/symbol_block.h>
@@ -11,14 +12,14 @@ namespace kiln::tool {
 /// Gradients of a network's outputs, by number of the output.
 using HeadGradients = std::map<std::size_t, Tensor>;
 
-/// What a training call and its backward pass compute.
+/// The results of a training call and of its backward pass.
 struct GradientRun {
   std::vector<Tensor> outputs;
   std::vector<NamedArray> gradients;  ///< of inputs and parameters, by name; integer arrays have none
 };
 
 /// The arrays `head_grad:I` of a file. Throws kiln::Error, naming file and entry, for an output that `model`
-/// does not have and for an array that is neither one of the model's nor of the kinds that golden data has.
+/// does not have, and for an array that belongs neither to the model nor to golden data.
 HeadGradients read_head_gradients(const std::string& path, const Model& model);
 
 /// A model as a network that trains: its parameters have gradients.

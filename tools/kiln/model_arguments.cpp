@@ -1,3 +1,4 @@
+// Parses the arguments that describe a model and its inputs.
 #include "tools/kiln/model_arguments.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Arguments that several subcommands share: a model, its inputs, threads, precision.
 #pragma once
 #include <kiln/model.h>
 
@@ -35,9 +36,9 @@ struct ModelArguments {
   Fed load_fed() const;
 };
 
-/// The inputs of `model` in a file of arrays: those named `in:NAME`; if there are none, those with the names
-/// of the model's inputs; or a single unnamed array (.npy) if the model has one input. Throws kiln::Error if
-/// there is none.
+/// The inputs of `model` in a file of arrays. These are the arrays named `in:NAME`; if there are none, the
+/// arrays with the names of the model's inputs; or a single unnamed array (.npy) if the model has one input.
+/// Throws kiln::Error if there is none.
 std::map<std::string, Tensor> read_inputs(const std::string& path, const Model& model);
 
 /// "data=1,3,224,224", already checked by the validator of --shape.
@@ -56,7 +57,7 @@ CLI::Option* add_device(CLI::App& command, const std::string& option, const std:
 /// Declares --device.
 CLI::Option* add_device(CLI::App& command, Device& device, const std::string& help);
 
-/// Declares --precision: fast, exact or tf32. `values` are those for the help.
+/// Declares --precision: fast, exact or tf32. `values` is the help's list of them.
 CLI::Option* add_precision(
     CLI::App& command, std::optional<Precision>& precision,
     const std::string& values =

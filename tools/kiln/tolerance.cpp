@@ -1,3 +1,4 @@
+// Compares arrays within a tolerance, and prints a line for each.
 #include "tools/kiln/tolerance.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Comparison of arrays within a tolerance.
 #pragma once
 #include <kiln/io.h>
 
@@ -13,9 +14,10 @@ struct Tolerance {
   double absolute = 1e-8;
 };
 
-/// Compares arrays with those of the same names in a list, or with an unnamed list by position, and prints a
-/// line for each. Returns whether all shapes, dtypes and values match. Throws kiln::Error if an output is
-/// missing in the list, or all gradients (grad:NAME) are: a list of MXNet's has those of some arrays alone.
+/// Compares each array with the array of the same name in a list, or with an unnamed list by position, and
+/// prints a line for each. Returns whether all shapes, dtypes and values match. Throws kiln::Error if an
+/// output is missing in the list, or if all gradients (grad:NAME) are: MXNet's lists have gradients of some
+/// arrays alone.
 bool compare_arrays(std::span<const NamedArray> got, std::span<const NamedArray> expected,
                     const std::string& file, Tolerance tolerance);
 

@@ -1,6 +1,7 @@
+// Calls that compile the kernels to install.
 #pragma once
 
-/// What is called for its kernels. Not thread-safe.
+/// Not thread-safe.
 namespace precompile {
 
 /// Eager operators on float32, and on the integers that count and index.

@@ -1,3 +1,4 @@
+// Layers and steps of training whose kernels are installed.
 #include "tools/precompile/calls.h"
 
 #include <kiln/kiln.h>
@@ -19,8 +20,8 @@ void bind(Net& net, std::initializer_list<Shape> inputs) {
   }
 }
 
-/// Generic kernels are for any numbers of rows and columns: every layer finds them. Batches of one get
-/// kernels of their own.
+/// Generic kernels are for any numbers of rows and columns: every layer finds them. Batches of one get other
+/// kernels.
 void call_dense() {
   for (const std::int64_t in : {64, 1024})  // one chunk of products, several
     for (const char* activation : {"", "relu", "tanh", "sigmoid"}) {

@@ -1,9 +1,11 @@
 // Fills a folder with the kernels that many programs meet first: it calls operators and networks, and Kiln's
-// disk cache keeps what they compile. A kernel has sizes as parameters, so that those of any sizes find it.
+// disk cache keeps the compiled kernels. A kernel has sizes as parameters, so that programs with any sizes
+// find it.
 //
-// A kernel's code follows from the machine, too, whose bandwidths each user's first process measures anew. Of
-// what differs between two measurements, prefetches of streams are in the code of most kernels: all are
-// compiled for machines that gain by them and for those that do not.
+// A kernel's code also depends on the measured machine, whose bandwidths each user's first process measures
+// anew. Of all choices that differ between two measurements, only prefetches of streams are in the code of
+// most kernels. All kernels are therefore compiled twice: for machines that gain by these prefetches and for
+// machines that do not.
 #include "tools/precompile/calls.h"
 
 #include <kiln/cache.h>
@@ -20,8 +22,8 @@
 
 namespace {
 
-/// What the library's first call reads. Of the builder's variables only those that choose instructions and
-/// the machine stay: others may keep kernels from being stored.
+/// Sets the environment for the library's first call. Only the builder's variables that choose instructions
+/// and the machine stay: others may keep kernels from being stored.
 void set_environment(const std::string& folder) {
   std::vector<std::string> names;
   for (char** v = environ; *v != nullptr; ++v) {
@@ -40,7 +42,7 @@ std::vector<std::string> machines() {
   return {"host,prefetch=100", "host,prefetch=110"};
 }
 
-/// In a process of its own, since a process has one machine. Whether it succeeded.
+/// In a separate process, since a process has one machine. Whether it succeeded.
 bool compile_for(const std::string& machine) {
   const pid_t child = ::fork();
   if (child != 0) {

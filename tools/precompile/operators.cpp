@@ -1,3 +1,4 @@
+// Operators whose kernels are installed.
 #include "tools/precompile/calls.h"
 
 #include <kiln/kiln.h>

@@ -98,7 +98,7 @@ class Reader {
         fail("{}: the array '{}' is not one float64", path_, array.name);
       out_.numbers[rest_behind(number_prefix)] = array.array.to_vector<double>()[0];
     } else if (const auto trainer = trainer_of(array.name)) {
-      // The arrays of a trainer follow those of the one before.
+      // Each trainer's arrays follow the preceding trainer's.
       if (*trainer == out_.trainers.size()) out_.trainers.emplace_back();
       if (*trainer + 1 != out_.trainers.size()) fail("{}: the array '{}' is out of order", path_, array.name);
       out_.trainers.back().push_back({array.name.substr(array.name.find(':') + 1), array.array});

@@ -1,3 +1,4 @@
+// The file of a checkpoint: its contents, written and read.
 #pragma once
 #include <kiln/data_loader.h>
 #include <kiln/io.h>
@@ -12,7 +13,7 @@
 
 namespace kiln::detail {
 
-/// What a checkpoint's file holds.
+/// The contents of a checkpoint's file.
 struct CheckpointContents {
   std::vector<NamedArray> parameters;             ///< by full name
   std::vector<std::vector<NamedArray>> trainers;  ///< of each, its state_arrays()
@@ -23,7 +24,7 @@ struct CheckpointContents {
   int numerics = 0;  ///< the numerics version that has computed the values
 };
 
-/// The bytes of a file. The arrays share the memory of those in `contents`.
+/// The bytes of a file. Its arrays share memory with the arrays in `contents`.
 std::string format_checkpoint(const CheckpointContents& contents);
 
 /// Thrown for a file that a later version of Kiln has written.

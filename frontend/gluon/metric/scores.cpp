@@ -1,3 +1,4 @@
+// Scores of classes, and the class of each row.
 #include "frontend/gluon/metric/scores.h"
 
 #include <cmath>

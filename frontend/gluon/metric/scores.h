@@ -1,3 +1,4 @@
+// Scores of classes along one axis.
 #pragma once
 #include "runtime/fail.h"
 
@@ -23,7 +24,7 @@ struct Scores {
   /// Whether class a of the row comes before class b: it has the larger score, NaN being the largest, or has
   /// an equal one and the smaller index.
   bool before(std::int64_t row, std::int64_t a, std::int64_t b) const;
-  /// The class before all others: that of `F::argmax`.
+  /// The class before all others, as `F::argmax` gives it.
   std::int64_t largest(std::int64_t row) const;
 };
 

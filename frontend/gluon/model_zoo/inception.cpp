@@ -1,3 +1,4 @@
+// Inception v3.
 #include "frontend/gluon/model_zoo/parts.h"
 
 namespace kiln::model_zoo::vision {

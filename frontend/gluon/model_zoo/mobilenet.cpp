@@ -1,3 +1,4 @@
+// MobileNet, versions 1 and 2.
 #include "frontend/gluon/model_zoo/parts.h"
 #include "runtime/fail.h"
 

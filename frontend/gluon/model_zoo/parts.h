@@ -1,3 +1,4 @@
+// Helpers of the networks of all families.
 #pragma once
 
 #include "frontend/call/line.h"

@@ -1,3 +1,4 @@
+// SqueezeNet.
 #include "frontend/gluon/model_zoo/parts.h"
 #include "runtime/fail.h"
 

@@ -25,7 +25,7 @@ Tensor PReLU::hybrid_forward(F&, const Tensor& x) { return apply_op({x, alpha});
 ELU::ELU(double alpha, const BlockOptions& options)
     : Layer(options, "elu", layer_config("LeakyReLU", {{"act_type", word("elu")}, {"slope", alpha}})) {}
 Tensor ELU::hybrid_forward(F&, const Tensor& x) {
-  const Tensor* input = &x;  // MXNet's layer gives the node no name of its own
+  const Tensor* input = &x;  // MXNet's layer gives the node no separate name
   return invoke_one({.op = *config_->op,
                      .inputs = {&input, 1},
                      .given = config_->attrs.items(),

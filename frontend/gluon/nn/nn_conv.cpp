@@ -1,3 +1,4 @@
+// Convolutions and poolings.
 #include "frontend/gluon/nn/nn_layer.h"
 #include "runtime/fail.h"
 

@@ -1,3 +1,4 @@
+// The configuration that all copies of a layer share.
 #pragma once
 #include "frontend/call/line.h"
 #include "frontend/call/op_call.h"

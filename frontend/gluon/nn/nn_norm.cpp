@@ -1,3 +1,4 @@
+// Normalisations.
 #include "frontend/gluon/nn/nn_layer.h"
 #include "runtime/fail.h"
 

@@ -1,3 +1,4 @@
+// Fills new arrays with the values of an initializer, on all threads.
 #include "frontend/gluon/parameter/initial_values.h"
 
 #include "frontend/call/random_state.h"

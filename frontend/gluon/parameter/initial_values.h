@@ -1,3 +1,4 @@
+// New arrays with the values of an initializer.
 #pragma once
 #include "runtime/tensor_type.h"
 
@@ -5,7 +6,7 @@
 
 namespace kiln {
 
-/// A new array with the values of an initializer. Those of a distribution are made on all threads, with the
+/// A new array with the values of an initializer. Values of a distribution are made on all threads, with the
 /// same bits for any number of them. Takes one counter of the initializers' random stream.
 Tensor initial_values(const Initializer& initializer, const TensorType& type, Device device);
 

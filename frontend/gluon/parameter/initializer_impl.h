@@ -1,3 +1,4 @@
+// The state of an Initializer.
 #pragma once
 #include "frontend/gluon/parameter/random_fill.h"
 

@@ -1,3 +1,4 @@
+// Parameters: values, gradients, initialisation and sharing.
 #include "frontend/autograd/tape.h"
 #include "frontend/call/call_site.h"
 #include "frontend/call/line.h"

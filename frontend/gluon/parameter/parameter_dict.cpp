@@ -16,7 +16,7 @@ struct detail::ParameterDictState {
   std::vector<Parameter> items;  // in order of creation
   std::unordered_map<std::string, std::size_t> index;
   std::shared_ptr<ParameterDictState> shared;
-  /// Of a block in the scope of one that shares `shared`: new parameters stand for those in it.
+  /// For a block in the scope of one that shares `shared`: new parameters stand for the parameters in it.
   bool in_scope = false;
 
   void add(const std::string& name, const Parameter& p) {

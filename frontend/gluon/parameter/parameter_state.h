@@ -1,3 +1,4 @@
+// The state shared by all handles of one parameter.
 #pragma once
 #include "frontend/gluon/parameter/revision.h"
 #include "frontend/tensor/array.h"
@@ -77,7 +78,7 @@ struct ParameterAccess {
   static HiddenAttrs variable_attrs(const Parameter& p);
   /// Initialises a deferred parameter once its shape is known; no effect on others.
   static void finish_deferred(const Parameter& p);
-  /// The parameter's array, and those that it gets later, are kept or released as `weights` says.
+  /// Keeps or releases the parameter's array, now and whenever it gets another, as `weights` says.
   static void set_weights(const Parameter& p, Weights weights);
   /// Sets values read from a file.
   static void load(const Parameter& p, const Tensor& values, bool cast_dtype);

@@ -1,3 +1,4 @@
+// Distributions whose values can be made in any order.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -6,8 +7,8 @@
 #include <numbers>
 #include <span>
 
-/// Values that do not depend on each other: number i follows from the random numbers at i and next to it, so
-/// that any part of an array can be made alone.
+/// Independent values: number i is a function of the random numbers at i and next to it, so that any part of
+/// an array can be made alone.
 namespace kiln::init {
 
 struct Distribution {

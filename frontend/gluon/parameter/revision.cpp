@@ -1,3 +1,4 @@
+// Revisions: the changes that invalidate recordings.
 #include "frontend/gluon/parameter/revision.h"
 
 #include "frontend/gluon/block/block_state.h"

@@ -1,3 +1,4 @@
+// The texts of a progress bar and of the lines in a log.
 #include "frontend/gluon/progress/shown.h"
 
 #include <algorithm>

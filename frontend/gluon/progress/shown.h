@@ -1,3 +1,4 @@
+// The display of a training run on a terminal or in a file.
 #pragma once
 #include <kiln/metric.h>
 
@@ -8,7 +9,7 @@
 
 namespace kiln {
 
-/// What there is to show after a batch.
+/// The numbers to show after a batch.
 struct ShownState {
   std::int64_t epoch = 0, epochs = 0;   ///< counted from 0; 0 epochs: not known
   std::int64_t batch = 0, batches = 0;  ///< done, and of the epoch
@@ -17,7 +18,7 @@ struct ShownState {
   metric::NamedValues metrics;
 };
 
-/// "loss=0.693147", as MXNet prints metrics, each behind `separator`.
+/// "loss=0.693147", as MXNet prints metrics, each preceded by `separator`.
 std::string metric_text(const metric::NamedValues& metrics, const char* separator);
 /// "1:02:03", "0:42".
 std::string duration_text(double seconds);
@@ -45,7 +46,7 @@ class Display {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Errors are ignored: training goes on where nobody looks.
+  /// Errors are ignored: training continues where nobody looks.
   void write(const std::string& text) const;
 
   int descriptor_;

@@ -1,3 +1,4 @@
+// Reads, truncates and appends to the CSV log of a run.
 #include "frontend/gluon/progress/training_log.h"
 
 #include "frontend/formats/file_io.h"

@@ -1,3 +1,4 @@
+// The CSV log of a training run.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace kiln {
 
-/// What a row of the log is about. The epoch's own row comes behind those of its batches.
+/// The place of a row in the log. The epoch's row follows the rows of its batches.
 struct LogPlace {
   std::int64_t epoch = 0;
   bool of_epoch = false;

@@ -1,3 +1,4 @@
+// Helpers of recurrent cells.
 #pragma once
 #include "frontend/gluon/block/block_state.h"
 

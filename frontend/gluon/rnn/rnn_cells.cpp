@@ -30,7 +30,7 @@ Tensors slices(const Tensor& x, std::int64_t parts, const std::string& name) {
   return F::split(x, {.num_outputs = parts, .name = name}, here());
 }
 
-/// Activations with an operator of their own are recorded as that operator.
+/// Activations that are operators are recorded as that operator.
 Tensor activate(const Tensor& x, const std::string& activation, const std::string& name) {
   if (activation == "tanh") return call<"tanh">({&x}, CallAttributes<1>(), here(), name);
   if (activation == "relu") return call<"relu">({&x}, CallAttributes<1>(), here(), name);

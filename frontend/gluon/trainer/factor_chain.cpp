@@ -1,3 +1,4 @@
+// Rates after any number of rounded multiplications.
 #include "frontend/gluon/trainer/factor_chain.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Rates after any number of rounded multiplications by a factor.
 #pragma once
 #include "runtime/fork_gate.h"
 
@@ -20,7 +21,7 @@ class FactorChain {
     std::int64_t count;
     double rate;
   };
-  /// The last known place that is not behind `count`.
+  /// The last known place at or before `count`.
   Place before(std::int64_t count) const;
   void mark(const Place& place);
 

@@ -29,7 +29,7 @@ void check_warmup(const auto& o, const char* schedule) {
   check_rate(o.warmup_begin_lr, "warmup_begin_lr", schedule);
   if (o.warmup_steps < 0)
     fail("{}: warmup_steps is {}; it is a number of updates, 0 for none", schedule, o.warmup_steps);
-  // Without a base_lr of its own the schedule gets the optimizer's, and is checked then.
+  // A schedule without a base_lr gets the optimizer's, and is checked then.
   if (o.base_lr && o.warmup_begin_lr > *o.base_lr)
     fail("{}: warmup_begin_lr {} is above base_lr {}: a warm-up rises to base_lr", schedule,
          o.warmup_begin_lr, *o.base_lr);

@@ -1,3 +1,4 @@
+// Writes the numbers of an update into one array per dtype.
 #include "frontend/gluon/trainer/number_arrays.h"
 
 #include "frontend/tensor/elements.h"

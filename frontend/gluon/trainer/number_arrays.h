@@ -1,3 +1,4 @@
+// The numbers of an update as arguments of its code.
 #pragma once
 #include "frontend/call/array_call.h"
 #include "frontend/gluon/trainer/update_graph.h"

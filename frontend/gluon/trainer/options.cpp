@@ -1,3 +1,4 @@
+// The ranges of optimizers' options, and their checks.
 #include "frontend/gluon/trainer/options.h"
 
 #include "ir/nearest_name.h"

@@ -1,3 +1,4 @@
+// Checks of optimizers' options.
 #pragma once
 #include <kiln/optimizer.h>
 
@@ -5,7 +6,6 @@
 #include <span>
 #include <string_view>
 
-/// The options of optimizers by name, and what Kiln knows of its own.
 namespace kiln::detail {
 
 /// Throws for a learning rate that is negative or not finite.

@@ -1,3 +1,4 @@
+// A Trainer's states as named arrays, for its files and checkpoints.
 #pragma once
 #include "frontend/gluon/trainer/trainer_state.h"
 
@@ -18,7 +19,7 @@ NamedArray text_array(std::string name, std::string_view text);
 /// `state:PARAMETER:STATE`, and as `kiln:json` what Trainer::save_states() lists.
 std::vector<NamedArray> state_arrays(const TrainerState& state);
 
-/// What such arrays say, checked and not yet taken over.
+/// The contents of such arrays, checked and not yet taken over.
 struct LoadedStates {
   double learning_rate = 0;
   std::int64_t num_update = 0;

@@ -83,14 +83,14 @@ struct CompiledStep {
   UpdateChoice choice;
   std::vector<Tensor> captured;                  ///< by the update, besides its arguments
   std::shared_ptr<const Executable> executable;  ///< null: such steps run line by line
-  // What a call needs besides, made once.
+  // Further objects that a call needs, made once.
   std::optional<detail::ArrayCall> code;
   detail::NextUpdate next;
   std::vector<ResultArrays> arrays;
   std::vector<std::shared_ptr<Array>> results;  ///< the last of `arrays`
 };
 
-/// The array of the loss among those that a run allocates, of which the loss must be the whole.
+/// The array of the loss among the arrays that a run allocates; the loss must be the whole of it.
 std::optional<std::size_t> array_of_loss(const TracedCall& call) {
   const TracedCall::Result& loss = call.results.at(0);
   if (loss.own_value) return *loss.own_value;
@@ -114,7 +114,7 @@ std::optional<ir::GradientRequest> request_for(const TracedCall& call, const Tra
     request.sums[inputs + static_cast<std::size_t>(capture - call.captures.begin())] =
         static_cast<std::int64_t>(k);
   }
-  // What the network writes besides is no head.
+  // Other values that the network writes are no heads.
   const std::optional<std::size_t> loss = array_of_loss(call);
   if (!loss) return {};
   const ir::Entry& value = call.gradient->body()->outputs.at(*loss);

@@ -1,4 +1,4 @@
-// What a step needs to know and to keep besides its code.
+// The state of a Trainer: counts, numbers, optimizer states, and the choice of parameters.
 #include "frontend/gluon/trainer/trainer_state.h"
 
 #include "frontend/call/line.h"

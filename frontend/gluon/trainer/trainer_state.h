@@ -1,3 +1,4 @@
+// The state of a Trainer.
 #pragma once
 #include "frontend/autograd/tape.h"
 #include "frontend/gluon/trainer/number_arrays.h"
@@ -54,9 +55,9 @@ struct CompiledUpdate {
   std::optional<ArrayCall> call;  ///< of `executable`
 };
 
-/// What the handles of a Trainer share. A step is: choose(), make_states(), prepare(), a run of the code of
-/// graph(), finish(). A step that is part of a larger graph takes train() in the place of choose(), and
-/// inlines graph(). Nothing changes before finish() but for states that are made. A step whose code exists
+/// The state that the handles of a Trainer share. A step is: choose(), make_states(), prepare(), a run of the
+/// code of graph(), finish(). A step that is part of a larger graph calls train() in place of choose(), and
+/// inlines graph(). Nothing changes before finish() except that states are made. A step whose code exists
 /// allocates nothing. Thread rule: as Trainer.
 struct TrainerState {
   std::shared_ptr<optimizer::Optimizer> optimizer;
@@ -71,12 +72,13 @@ struct TrainerState {
   /// The last choice.
   UpdateChoice choice;
 
-  /// Chooses the parameters that training changes: all but those with GradReq::null. Throws for one without
+  /// Chooses the parameters that training changes: all except with GradReq::null. Throws for one without
   /// values.
   const UpdateChoice& train(std::source_location where);
-  /// Chooses those of them that have a new gradient. One with a stale gradient is an error, or is left out.
+  /// Chooses, among them, the parameters with a new gradient. One with a stale gradient is an error, or is
+  /// left out.
   const UpdateChoice& choose(bool ignore_stale, std::source_location where);
-  /// What the code of a parameter depends on.
+  /// The properties of a parameter that the code depends on.
   UpdatedParameter described(const TrainedParameter& p) const;
   /// Makes the states of parameters that have none.
   void make_states(const UpdateChoice& of);

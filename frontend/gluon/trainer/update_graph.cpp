@@ -1,3 +1,4 @@
+// Composes the rules of optimizers into the graph of an update.
 #include "frontend/gluon/trainer/update_graph.h"
 
 #include "frontend/call/call_site.h"

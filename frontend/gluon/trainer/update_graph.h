@@ -1,3 +1,4 @@
+// The update of parameters as a graph.
 #pragma once
 #include "ir/graph.h"
 
@@ -26,10 +27,10 @@ inline constexpr std::string_view master_state = "weight32";
 /// The names of a parameter's states, the master copy included.
 std::vector<std::string> state_names(const optimizer::Optimizer& optimizer, const UpdatedParameter& p);
 
-/// The update of some parameters by an optimizer. The graph's inputs are all weights, all gradients, the
-/// states parameter by parameter, and numbers of shape (1,), parameter by parameter: rate, decay, rescale,
-/// and those of Optimizer::numbers(); then `captured`. New weights and states are Graph::writes; there are no
-/// outputs.
+/// The update of some parameters by an optimizer. The graph's inputs are all weights, all gradients, and the
+/// states parameter by parameter. Numbers of shape (1,) follow, parameter by parameter: rate, decay, rescale,
+/// and the numbers of Optimizer::numbers(). The last inputs are `captured`. New weights and states are
+/// Graph::writes; there are no outputs.
 struct UpdateGraph {
   ir::Graph graph;
   std::vector<Tensor>

@@ -1,3 +1,4 @@
+// Attr<T>: a member of a block whose changes invalidate recordings.
 #pragma once
 #include <kiln/export.h>
 

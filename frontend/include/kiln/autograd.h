@@ -1,3 +1,4 @@
+// Recording of calls, and their gradients.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/grad_options.h>
@@ -10,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-/// Gradients, as MXNet's autograd. Inside Record, calls are recorded; backward() and grad() differentiate
-/// what was recorded. A call of a hybridized block is recorded as one entry, and its gradients are the bits
-/// of the eager call's.
+/// Gradients, as MXNet's autograd. Inside Record, calls are recorded; backward() and grad() differentiate the
+/// recorded calls. A call of a hybridized block is recorded as one entry, and its gradients have the bits of
+/// the eager call's.
 ///
 /// Scopes are per thread, nest, and are destroyed on the thread that created them. Within hybrid_forward they
 /// hold for the operators that are called there, eagerly and compiled: each has the recording and the
-/// training mode of its scope. What hybrid_forward learns from is_training(), is_recording() and
-/// is_recorded() belongs to the signature of the recording: a call for which they give other answers is
-/// recorded by itself.
+/// training mode of its scope. The answers of is_training(), is_recording() and is_recorded() to
+/// hybrid_forward belong to the signature of the recording: a call for which they differ is recorded by
+/// itself.
 namespace kiln::autograd {
 
 using Tensors = std::vector<Tensor>;
@@ -61,9 +62,9 @@ auto record(Fn&& fn, bool train = true) {
   const Record scope(train);
   return std::forward<Fn>(fn)();
 }
-/// Suspends recording; what is computed or written meanwhile is a constant for gradients. An array with a
+/// Suspends recording: values computed or written meanwhile are constants for gradients. An array with a
 /// gradient attached may be written meanwhile, and stays the array whose gradient is computed. A symbol file
-/// gets BlockGrad behind what was computed meanwhile.
+/// gets BlockGrad after the values computed meanwhile.
 class KILN_API Pause : detail::ModeScope {
  public:
   [[nodiscard]] explicit Pause(bool train = false) : ModeScope(false, train) {}

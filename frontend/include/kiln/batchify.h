@@ -1,3 +1,4 @@
+// Functions that make a batch of samples.
 #pragma once
 #include <kiln/dataset.h>
 #include <kiln/export.h>
@@ -29,11 +30,11 @@ class KILN_API Stack {
 
 struct PadOptions {
   double val = 0;
-  std::optional<DType> dtype = {};            ///< default: that of the samples
+  std::optional<DType> dtype = {};            ///< default: the samples' dtype
   std::optional<std::int64_t> round_to = {};  ///< each extent becomes a multiple of it
 };
-/// As Stack, after each array is padded behind its elements to the largest extents among the samples. Throws
-/// for arrays of different ranks or dtypes.
+/// As Stack, after each array is padded at the end of each axis to the largest extents among the samples.
+/// Throws for arrays of different ranks or dtypes.
 class KILN_API Pad {
  public:
   explicit Pad(const PadOptions& options = {}, Where where = Where::current());
@@ -43,8 +44,8 @@ class KILN_API Pad {
   PadOptions options_;
 };
 
-/// The arrays one after another, each with a first axis of extent 1, for samples that fit no common shape:
-/// the batch has as many arrays as all samples together, sample by sample.
+/// The arrays one after another, each with a first axis of extent 1, for samples that fit no common shape.
+/// The batch has as many arrays as all samples together, sample by sample.
 class KILN_API Append {
  public:
   explicit Append(bool expand = true) : expand_(expand) {}

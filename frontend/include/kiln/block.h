@@ -1,3 +1,4 @@
+// Block and HybridBlock: networks, and their compilation.
 #pragma once
 #include <kiln/bound_call.h>
 #include <kiln/f.h>
@@ -249,14 +250,14 @@ class KILN_API Block {
 struct CompiledCall {
   std::string inputs;  ///< "float32 (1, 512)", comma-separated
   bool train = false;
-  /// False if such calls run eagerly, because a recording would differ (hybrid_forward writes to an array
-  /// that aliases another argument, values decide which array it writes to, or it moves the streams of random
-  /// numbers) or needs values (it computes gradients).
+  /// False if such calls run eagerly, because a recording would differ or needs values. It would differ if
+  /// hybrid_forward writes to an array that aliases another argument, if values decide which array it writes
+  /// to, or if it moves the streams of random numbers. It needs values if it computes gradients.
   bool compiled = true;
   std::string eager_because;    ///< the reason if it is not compiled
   std::size_t kernels = 0;      ///< kernel launches per call
   std::size_t arena_bytes = 0;  ///< temporaries of one call, in bytes
-  /// What a recorded call saves for its backward pass besides its inputs and results, in bytes
+  /// Bytes that a recorded call saves for its backward pass besides its inputs and results
   /// (HybridizeOptions::recompute); 0 before the first.
   std::size_t saved_bytes = 0;
   std::size_t recomputed_bytes = 0;  ///< of values of such a call that its backward pass computes again
@@ -271,21 +272,25 @@ struct CompiledCall {
 /// are recorded too. Scopes of autograd (Record, Pause, TrainMode, PredictMode) and PrecisionScope hold for
 /// the operators called in them.
 ///
-/// The next call records again after a change of children, hooks, dtype or Attrs of a block in the tree,
-/// after hybridize(), after the assignment of a member that is a parameter or a block, if the program has
-/// released a captured tensor, and after a change of what hybrid_forward read of a parameter (grad_req(),
-/// lr_mult(), ...) or of an array that is older than the recording: its elements, by item(), data(), printing
-/// or any other way. What is_training(), is_recording() and is_recorded() answered is a part of the
-/// signature. Not seen: any other state that is no array, as a plain member or global with another value, and
-/// a captured tensor replaced while another handle holds the old array. KILN_CHECK=recording finds both.
+/// The next call records again after any of these:
+/// - a change of children, hooks, dtype or Attrs of a block in the tree, or hybridize();
+/// - the assignment of a member that is a parameter or a block;
+/// - the release of a captured tensor by the program;
+/// - a change of a property that hybrid_forward read of a parameter (grad_req(), lr_mult(), ...);
+/// - a change of elements that it read, by item(), data(), printing or any other way, of an array older than
+///   the recording.
+///
+/// The answers of is_training(), is_recording() and is_recorded() are a part of the signature. Two changes
+/// are not seen: of state that is no array, as a plain member or global, and of a captured tensor that is
+/// replaced while another handle holds the old array. KILN_CHECK=recording finds both.
 class KILN_API HybridBlock : public Block {
  public:
   explicit HybridBlock(const BlockOptions& options = {});
 
   /// Writes the graph of the latest recording as PREFIX-symbol.json and the parameters as PREFIX-000N.params.
   /// Throws before hybridize() and a first call, and if hybrid_forward writes into its inputs or captured
-  /// arrays. Records hybrid_forward again at larger extents of each axis. If the graph depends on an extent,
-  /// because hybrid_forward computes with x.shape(), a warning names the operators with their lines and the
+  /// arrays. Records hybrid_forward again at larger extents of each axis. The graph depends on an extent if
+  /// hybrid_forward computes with x.shape(). A warning then names the operators with their lines, and the
   /// file declares its extents: a call of the imported file with others is an error.
   void export_model(const std::string& path_prefix, int epoch = 0, Where where = Where::current());
   /// The valid recordings of this block and its copies, oldest first, one per signature.

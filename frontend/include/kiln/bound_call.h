@@ -1,3 +1,4 @@
+// BoundCall: a hybridized call bound to its arrays.
 #pragma once
 #include <kiln/tensor.h>
 
@@ -8,13 +9,14 @@
 namespace kiln {
 
 /// A hybridized call bound to its arrays (HybridBlock::bind): code, inputs and results. A run does no look-up
-/// and, once the pool holds the temporaries, no allocation. Results are bit-identical to those of the call.
+/// and, once the pool holds the temporaries, no allocation. Results are bit-identical to the call's.
 ///
 /// A run reads the current contents of inputs and parameters: write into them (`x[slice()] = y`, copy_from,
 /// set_data) and run again. It overwrites the result arrays, so every handle of a result sees the latest;
-/// copy() keeps one. On a GPU a run enqueues the kernels as one CUDA graph, which keeps its temporaries as long
-/// as the bound call; while input arrays change with each run, it enqueues them one by one. A result that hybrid_forward returns as a view of an input or a parameter stays a view.
-/// Dropout and other samplers advance the random stream as the call does.
+/// copy() keeps one. On a GPU a run enqueues the kernels as one CUDA graph, which keeps its temporaries as
+/// long as the bound call. While input arrays change with each run, it enqueues them one by one. A result
+/// that hybrid_forward returns as a view of an input or a parameter stays a view. Dropout and other samplers
+/// advance the random stream as the call does.
 ///
 /// A handle: copies share inputs and results. It keeps alive everything it uses; the block may be destroyed
 /// or hybridized again. Thread rule: one thread at a time; bind once per thread.
@@ -23,9 +25,9 @@ class KILN_API BoundCall {
   using Where = std::source_location;
   /// Runs a block with one result and returns it. Throws for several results (use run()), and as run().
   const Tensor& operator()(Where where = Where::current());
-  /// Runs the block and returns the results, always the same tensors. Throws if the block has changed since
-  /// bind() (a child, a hook, an Attr, a cast, a captured array), in another training mode than at bind(),
-  /// and while a network is traced.
+  /// Runs the block and returns the results, always the same tensors. Throws while a network is traced, in
+  /// another training mode than at bind(), and if the block has changed since bind(): a child, a hook, an
+  /// Attr, a cast, a captured array.
   const std::vector<Tensor>& run(Where where = Where::current());
 
   const std::vector<Tensor>& inputs() const;

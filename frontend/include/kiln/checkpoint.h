@@ -1,3 +1,4 @@
+// CheckpointManager: training runs that continue after an interruption.
 #pragma once
 #include <kiln/block.h>
 #include <kiln/data_loader.h>
@@ -17,15 +18,15 @@ struct CheckpointOptions {
   int keep = 3;  ///< the newest checkpoints that are kept; at least 1
 };
 
-/// What a CheckpointManager has restored.
+/// The place in a run that a CheckpointManager has restored.
 struct Checkpoint {
   std::string path;
   std::int64_t step = 0;                  ///< the updates that the (first) Trainer had made
   std::map<std::string, double> numbers;  ///< the program's own, from save()
 };
 
-/// Checkpoints of a training run in a folder. A run that was killed at any moment, started again, continues
-/// from the last one with the same bits, for any number of the loader's workers:
+/// Checkpoints of a training run in a folder. A run that was killed at any moment and is started again
+/// continues from its last checkpoint with the same bits, for any number of the loader's workers:
 /// ```
 /// CheckpointManager checkpoints("checkpoints", net, trainer, batches);
 /// checkpoints.restore();
@@ -36,12 +37,16 @@ struct Checkpoint {
 ///     checkpoints.save_every(100);
 ///   }
 /// ```
-/// A checkpoint has the parameters of the networks and trainers, the states, counts and learning rates of the
-/// trainers, the epoch and place of the loops over the loaders, with the seed of their orders, and the two
-/// streams of random numbers (random::State). It does not have gradients: save after a step, not while
-/// GradReq::add collects. It is one .npz file, `step-00000100.npz`: arrays `arg:PARAMETER`, from which
-/// `net.load_parameters(path, {.ignore_extra = true})` reads, states `trainer0:...` as of
-/// Trainer::save_states(), and a JSON text `kiln:checkpoint`, in bytes. Checksums find damage.
+/// A checkpoint has:
+/// - the parameters of the networks and trainers;
+/// - the states, counts and learning rates of the trainers;
+/// - the epoch and place of the loops over the loaders, with the seed of their orders;
+/// - the two streams of random numbers (random::State).
+///
+/// It does not have gradients: save after a step, not while GradReq::add collects. It is one .npz file,
+/// `step-00000100.npz`. Its arrays are `arg:PARAMETER`, which `net.load_parameters(path, {.ignore_extra =
+/// true})` reads, and states `trainer0:...` as of Trainer::save_states(). A JSON text, `kiln:checkpoint`, is
+/// stored in bytes. Checksums find damage.
 ///
 /// One run at a time uses a folder. Thread rule: one thread at a time, and no step meanwhile.
 class KILN_API CheckpointManager {

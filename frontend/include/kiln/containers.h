@@ -1,3 +1,4 @@
+// Blocks of blocks: sequences and concurrent branches.
 #pragma once
 #include <kiln/block.h>
 

@@ -1,3 +1,4 @@
+// Layers and cells of MXNet's gluon.contrib.
 #pragma once
 #include <kiln/nn.h>
 #include <kiln/rnn.h>

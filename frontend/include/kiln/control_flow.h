@@ -1,3 +1,4 @@
+// Loops and branches over tensors: foreach, while_loop and cond.
 #pragma once
 #include <kiln/f.h>
 
@@ -6,8 +7,8 @@
 namespace kiln {
 
 /// Loops and branches over tensors, `F.contrib().foreach(...)` as in MXNet. Eagerly the functions run as
-/// ordinary C++. While a network is traced each is called once and becomes the body of a node: the size of
-/// the graph does not depend on the number of steps, and values at run time decide the number of steps of
+/// ordinary C++. While a network is traced each is called once and becomes the body of a node. The size of
+/// the graph thus does not depend on the number of steps; values at run time decide the number of steps of
 /// while_loop and the branch of cond. Both modes give the same bits.
 ///
 /// A body may read any captured tensor or parameter but must not write to it (return it as a state). It may
@@ -15,10 +16,10 @@ namespace kiln {
 /// aliases that array in both modes. If values decide the aliasing (one branch returns the array, the other a
 /// new one) and a write could observe it, calls of the network run eagerly.
 ///
-/// Steps and branches that do not run pass the gradient 0 to what they would have read: a parameter that only
-/// the other branch reads has the gradient 0. To know these, an eager while_loop or cond within
-/// autograd::Record calls its functions once more, on tensors without elements; what they throw there is
-/// ignored.
+/// Steps and branches that do not run pass the gradient 0 to everything that they would have read: a
+/// parameter that only the other branch reads has the gradient 0. To know these, an eager while_loop or cond
+/// within autograd::Record calls its functions once more, on tensors without elements. Exceptions that they
+/// throw there are ignored.
 struct KILN_API F::contrib : F::contrib_operators {
   struct Results {
     Tensors outputs;
@@ -41,7 +42,7 @@ struct KILN_API F::contrib : F::contrib_operators {
   static Results while_loop(const Condition& condition, const LoopBody& body, const Tensors& variables,
                             std::int64_t max_iterations, Where where = Where::current());
 
-  /// Returns the results of `then` if `condition`, a tensor of one element, is not zero, else those of
+  /// Returns the results of `then` if `condition`, a tensor of one element, is not zero, else the results of
   /// `otherwise`. Both return tensors of the same shapes and dtypes; only one of them runs.
   using Branch = std::function<Tensors()>;
   static Tensors cond(const Tensor& condition, const Branch& then, const Branch& otherwise,

@@ -1,3 +1,4 @@
+// Datasets and the loops over them: includes the headers of kiln::data.
 #pragma once
 /// Datasets and the loops over them, as mxnet.gluon.data.
 #include <kiln/batchify.h>

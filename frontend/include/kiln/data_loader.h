@@ -1,3 +1,4 @@
+// DataLoader: loops over the batches of a dataset.
 #pragma once
 #include <kiln/batchify.h>
 #include <kiln/dataset.h>
@@ -48,16 +49,16 @@ struct LoaderShared;
 /// for (int epoch = 0; epoch < 10; ++epoch)
 ///   for (const auto& [x, y] : batches) ...
 /// ```
-/// Each loop is one epoch. The batches are on the CPU, and nothing of how they are made is recorded. They
-/// come in the sampler's order, with the same bits for any number of workers: random numbers that a dataset's
-/// functions draw by kiln::random are determined by the loader's seed, the epoch and the sample's index. What
-/// fails in the making of a sample is thrown where the loop takes its batch: a kiln::Error that names the
+/// Each loop is one epoch. The batches are on the CPU, and no operation that makes them is recorded. They
+/// come in the sampler's order, with the same bits for any number of workers: the loader's seed, the epoch
+/// and the sample's index determine the random numbers that a dataset's functions draw by kiln::random. An
+/// error in the making of a sample is thrown where the loop takes its batch: a kiln::Error that names the
 /// loop and the index, and has the program's exception nested in it. A loop that is left early, in any way,
 /// waits for the samples in work and ends its threads.
 ///
-/// A program that catches the error may go on with the same iterator: the next batch follows.
+/// A program that catches the error may continue with the same iterator: the next batch follows.
 ///
-/// In a child of fork() the loops of the parent go on, with the same batches and without workers.
+/// In a child of fork() the loops of the parent continue, with the same batches and without workers.
 ///
 /// A handle: copies are the same loader. Thread rule: one thread at a time.
 class KILN_API DataLoader {
@@ -77,12 +78,12 @@ class KILN_API DataLoader {
   Iterator begin(Where where = Where::current()) const;
   std::default_sentinel_t end() const { return {}; }
 
-  /// The place after the batch that the loop has taken last. In the loop's body it says that this batch is
-  /// done; behind a loop that ran to its end, the next epoch. A batch that failed does not move it until the
-  /// loop goes on: a run that continues there makes it again.
+  /// The place after the batch that the loop has taken last. In the loop's body it means that this batch is
+  /// done; after a loop that ran to its end, the next epoch. A batch that failed does not move it until the
+  /// loop continues: a run that continues there makes it again.
   LoaderState state() const;
-  /// The next loop goes on at this place, with the batches that would have followed. Throws for numbers below
-  /// 0; for a position behind the epoch's end the next loop does.
+  /// The next loop continues at this place, with the batches that would have followed. Throws for numbers
+  /// below 0; for a position after the epoch's end the next loop throws.
   void restore(const LoaderState& state, Where where = Where::current());
 
  private:
@@ -98,7 +99,7 @@ class KILN_API DataLoader::Iterator {
   /// Throws at the end. Behind a batch that failed it takes the next one, as operator++ does.
   const Batch& operator*() const;
   const Batch* operator->() const { return &**this; }
-  /// Takes the next batch; throws what failed in its making, and stands behind it then.
+  /// Takes the next batch. Throws the error of its making, and has then passed it.
   Iterator& operator++();
   void operator++(int) { ++*this; }
   friend bool operator==(const Iterator& a, std::default_sentinel_t) { return a.done(); }

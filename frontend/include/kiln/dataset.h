@@ -1,3 +1,4 @@
+// Datasets: samples by index, and functions over them.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/index_at.h>
@@ -54,7 +55,7 @@ class KILN_API Sample {
 };
 
 /// Samples of a known number, by index. A handle: copies are the same dataset. Any number of threads may read
-/// samples at once if the functions of which it is made allow it, as they must for a DataLoader with workers.
+/// samples at once if the dataset's functions allow it, as they must for a DataLoader with workers.
 class KILN_API Dataset {
  public:
   using Where = std::source_location;
@@ -77,7 +78,7 @@ class KILN_API Dataset {
   /// `fn` of the first array of each sample, which it replaces.
   Dataset transform_first(std::function<Tensor(const Tensor&)> fn, bool lazy = true,
                           Where where = Where::current()) const;
-  /// The samples of which `fn`, called now with what transform()'s takes, returns true.
+  /// The samples for which `fn` returns true. It is called now, with the same arguments as transform()'s.
   template <class Fn>
   Dataset filter(Fn fn, Where where = Where::current()) const {
     if constexpr (std::invocable<Fn&, const Sample&>)
@@ -137,8 +138,8 @@ class KILN_API SimpleDataset : public Dataset {
   explicit SimpleDataset(std::vector<Sample> samples);
 };
 
-/// The records of a RecordIO file with its index, the file of the same name with the extension .idx: one u8
-/// array each, of shape (bytes,), in the order of the index. `recordio::unpack` takes it apart. Throws
+/// The records of a RecordIO file with its index, the file of the same name with the extension .idx. Each is
+/// one u8 array of shape (bytes,), in the order of the index. `recordio::unpack` takes it apart. Throws
 /// kiln::Error as recordio::IndexedReader does.
 class KILN_API RecordFileDataset : public Dataset {
  public:

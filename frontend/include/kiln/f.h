@@ -1,3 +1,4 @@
+// F: the operators, spelled as in Gluon code.
 #pragma once
 #include <kiln/f_options.h>
 #include <kiln/tensor.h>

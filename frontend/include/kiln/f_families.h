@@ -1,3 +1,4 @@
+// The operators of MXNet's submodules: F.random(), F.linalg(), ...
 #pragma once
 #include <kiln/f.h>
 

@@ -1,3 +1,4 @@
+// The operators of MXNet's numpy mode: F.np(), F.npx().
 #pragma once
 #include <kiln/f.h>
 
@@ -208,12 +209,12 @@ struct KILN_API F::npx : F {
   /// Puts the whole program in numpy mode, until reset_np(): a Tensor is then an array of MXNet's numpy.
   /// * Shapes: full indexing and full reductions give rank 0; extent 0 is an empty array. reshape() accepts
   ///   only -1 as a code.
-  /// * Operators (`x + y`, `x > 1`, `x += 1`) and methods (`x.sum()`) are those of np. F's own functions
-  ///   are unchanged.
+  /// * Operators (`x + y`, `x > 1`, `x += 1`) and methods (`x.sum()`) are np's. F's own functions are
+  ///   unchanged.
   /// * Printing is numpy's.
   /// * Networks record operators of numpy mode and are exported with `is_np_shape`; arrays are saved as
-  /// .params
-  ///   V3. A network compiled earlier records again.
+  ///   .params V3. A network compiled earlier records again.
+  ///
   /// Files keep the mode that they were written in. Thread rule: call it before other threads compute.
   static void set_np();
   static void reset_np();

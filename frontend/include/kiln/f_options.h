@@ -1,3 +1,4 @@
+// The named arguments of operators.
 #pragma once
 #include <kiln/dtype.h>
 #include <kiln/shape.h>
@@ -317,7 +318,7 @@ struct EmbeddingOptions {
 
 struct PadOptions {
   std::string mode = {};
-  std::vector<std::int64_t> pad_width = {};  ///< before and behind, for each axis
+  std::vector<std::int64_t> pad_width = {};  ///< before and after, for each axis
   std::optional<Number> constant_value = {};
   std::string name = {};
 };

@@ -1,3 +1,4 @@
+// autograd::Function: operators with a gradient of the program's own.
 #pragma once
 #include <kiln/autograd.h>
 #include <kiln/export.h>
@@ -21,25 +22,25 @@ namespace kiln::autograd {
 ///     };
 ///     Tensor y = autograd::apply<Sigmoid>({x})[0];
 ///
-/// An object is one call: its members keep what backward() reads. Both methods run inside autograd::Pause;
-/// what forward() returns is copied if the object, or anybody else, keeps it. A kept input or result stays as
-/// it is when the program writes into its own arrays.
+/// An object is one call: its members keep what backward() reads. Both methods run inside autograd::Pause. A
+/// result of forward() is copied if the object, or anybody else, keeps it. A kept input or result keeps its
+/// contents when the program writes into its own arrays.
 ///
 /// forward() takes any number of arrays and returns at least one. backward() takes the gradient of each
-/// result, zeros where there is none, and returns one for each input, of its shape and dtype; an undefined
-/// Tensor is no gradient, as are those of integer inputs. Neither may write into what it is given. All other
-/// arrays that forward() reads are constants, parameters too: they get no gradient, and a result that depends
-/// on no input with a history is not recorded.
+/// result, zeros where there is none, and returns one for each input, of its shape and dtype. An undefined
+/// Tensor is no gradient; so is the gradient of an integer input. Neither method may write into its
+/// arguments. All other arrays that forward() reads are constants, parameters too: they get no gradient, and
+/// a result that depends on no input with a history is not recorded.
 ///
 /// With create_graph, backward() is recorded: the gradient can be differentiated if backward() consists of
-/// operators. Of what the object kept, inputs and results have a history then; intermediate values are
-/// constants. In a hybridized block this does not work within loops and branches.
+/// operators. Kept inputs and results then have a history; kept intermediate values are constants. In a
+/// hybridized block this does not work within loops and branches.
 ///
-/// Inside hybrid_forward of a hybridized block both methods are traced when the call is: they must not read
-/// values or write into any array that they did not make, and the bits are those of the eager call. Exported
-/// files have them as the operator `_function`, which MXNet does not have.
+/// Inside hybrid_forward of a hybridized block both methods are traced with the call. They must not read
+/// values or write into any array that they did not make. The bits are the eager call's. Exported files have
+/// them as the operator `_function`, which MXNet does not have.
 ///
-/// Thread rule: one thread at a time, and so backward passes through the call.
+/// Thread rule: one thread at a time; the same holds for backward passes through the call.
 class KILN_API Function : public std::enable_shared_from_this<Function> {
  public:
   using Tensors = autograd::Tensors;

@@ -1,10 +1,10 @@
+// Options of gradients.
 #pragma once
 #include <kiln/export.h>
 
 namespace kiln {
 
-/// What backward() does with a gradient: nothing is computed, it replaces the stored one, or it is added to
-/// that.
+/// Treatment of a gradient by backward(): not computed, replaces the stored one, or added to it.
 enum class GradReq { null, write, add };
 
 namespace autograd {

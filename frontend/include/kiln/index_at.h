@@ -1,3 +1,4 @@
+// A number in brackets, with the line that has it.
 #pragma once
 #include <kiln/export.h>
 

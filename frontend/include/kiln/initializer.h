@@ -1,3 +1,4 @@
+// Initial values of parameters.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/io.h>
@@ -47,7 +48,7 @@ class KILN_API Initializer {
   Initializer of(const std::string& parameter, const Initializer& own = {}) const;
   /// Throws for one that chooses by name: see of().
   void fill(std::span<double> values, const Shape& shape, const std::function<double()>& uniform) const;
-  /// Whether both are the same object or, but for those that choose, have the same text.
+  /// Equal state or equal text. Initializers that choose by name compare by identity.
   bool operator==(const Initializer& o) const;
 
  private:
@@ -84,8 +85,8 @@ struct OrthogonalOptions {
   double scale = 1.414;
   std::string rand_type = "uniform";  ///< "uniform" or "normal"
 };
-/// A matrix of shape[0] rows, scaled by `scale`, whose rows (or columns, if there are more rows than columns)
-/// are orthogonal to each other and of length 1 (Saxe et al. 2013): random numbers, made orthogonal in the
+/// A matrix of shape[0] rows, scaled by `scale`. Its rows (or columns, if there are more rows than columns)
+/// are orthogonal to each other and of length 1 (Saxe et al. 2013). Random numbers are made orthogonal in the
 /// order of the rows (columns) by the method of Gram and Schmidt.
 KILN_API Initializer Orthogonal(const OrthogonalOptions& options = {}, Where where = Where::current());
 /// The window of a transposed convolution that upsamples by bilinear interpolation. Needs four axes. Each

@@ -1,3 +1,4 @@
+// Files of arrays: MXNet's .params, NumPy's .npy and .npz, and safetensors.
 #pragma once
 #include <kiln/tensor.h>
 
@@ -30,12 +31,12 @@ KILN_API ArrayFormat array_format_of(std::string_view path);
 /// Reads a file of arrays, in the file's order. The format is detected from the first bytes, else chosen by
 /// the extension. Each Tensor owns its memory. Throws kiln::Error, naming file and array, for an unknown,
 /// truncated or damaged file, one that declares more than it holds, and more than Shape::max_rank axes. Never
-/// allocates more than the unpacked size of the file, or four times that of integers that widen. Any thread.
-/// In .npy, .npz and .safetensors int16 and uint16 are read as int32, uint32 and uint64 as int64. An array
-/// that Kiln's dtypes do not hold (complex numbers, text, objects, records, 8-bit floats, elements of uint64
-/// above those of int64) is left out with a warning; if there is no other in the file, it is an error.
-/// - .params: all versions (magic V0 to V3); a GPU array is read to the CPU. Sparse arrays and arrays
-///   without a value ("none") are errors.
+/// allocates more than the unpacked size of the file, or four times the size of integers that widen. Any
+/// thread. In .npy, .npz and .safetensors int16 and uint16 are read as int32, uint32 and uint64 as int64. An
+/// array that Kiln's dtypes do not hold (complex numbers, text, objects, records, 8-bit floats, uint64
+/// elements above int64's maximum) is left out with a warning; if the file has no other, it is an error.
+/// - .params: all versions (magic V0 to V3); a GPU array is read to the CPU. Sparse arrays and arrays without
+///   a value ("none") are errors.
 /// - .npy: versions 1 to 3; Fortran order and big-endian numbers are converted. bfloat16 is stored as by
 ///   ml_dtypes: two bytes, "V2".
 /// - .npz: members stored or deflated, of any size; names without ".npy".

@@ -1,3 +1,4 @@
+// All of Kiln's public interface.
 #pragma once
 /// All of Kiln's public interface.
 #include <kiln/attr.h>

@@ -1,3 +1,4 @@
+// Losses.
 #pragma once
 #include <kiln/block.h>
 

@@ -1,3 +1,4 @@
+// Learning rate schedules.
 #pragma once
 #include <kiln/export.h>
 
@@ -67,8 +68,8 @@ struct CosineOptions {
 /// The schedules. Their constructors throw kiln::Error for options without sense: a step below 1, a factor
 /// below 0 or above 1, steps that do not increase, a negative rate, a warm-up that begins above base_lr or is
 /// longer than the schedule. A call returns the rate of update number `num_update`; the first update has the
-/// number 1. Its cost does not depend on the number; a Factor multiplies once for each `step` updates that
-/// are new to it and its copies.
+/// number 1. The cost of a call does not depend on the number. A Factor multiplies once for each `step`
+/// updates that are new to it and its copies.
 class KILN_API Factor {
  public:
   explicit Factor(const FactorOptions& options, Where where = Where::current());
@@ -121,7 +122,7 @@ class KILN_API Schedule {
 
   bool defined() const { return static_cast<bool>(rate_); }
   double operator()(std::int64_t num_update) const { return rate_(num_update); }
-  /// Whether it has a base_lr of its own, as every function has.
+  /// Whether it has a base_lr, as every function has.
   bool has_base_lr() const { return !rebase_ || has_base_; }
   /// The schedule with this base_lr; a function stays itself. Throws if it has another one.
   Schedule with_base_lr(double base_lr, Where where = Where::current()) const;

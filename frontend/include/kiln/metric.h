@@ -1,3 +1,4 @@
+// Metrics of predictions.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/tensor.h>
@@ -79,8 +80,8 @@ class KILN_API Accuracy : public EvalMetric {
   int axis_;
 };
 
-/// The share of rows of scores (batch, classes) of which the label is among the `top_k` largest; of equal
-/// scores the first is the larger. The name is "top_k_accuracy_5" for 5.
+/// The share of rows of scores (batch, classes) whose label is among the `top_k` largest; of equal scores the
+/// first is the larger. The name is "top_k_accuracy_5" for 5.
 class KILN_API TopKAccuracy : public EvalMetric {
  public:
   explicit TopKAccuracy(int top_k, const std::string& name = "top_k_accuracy",
@@ -254,7 +255,7 @@ class KILN_API Loss : public EvalMetric {
   void add_all(std::span<const Tensor> labels, std::span<const Tensor> preds) override;
 };
 
-/// What a CustomMetric's function returns: a batch's value, or a sum with the number of its terms.
+/// The result of a CustomMetric's function: a batch's value, or a sum with the number of its terms.
 struct Evaluation {
   double sum = 0;
   std::int64_t count = 1;
@@ -314,7 +315,7 @@ class KILN_API CompositeEvalMetric : public EvalMetric {
   std::vector<std::shared_ptr<EvalMetric>> metrics_;
 };
 
-/// Options of create(): those of the constructors.
+/// Options of create(), taken from the constructors.
 struct Options {
   std::optional<int> axis = {};                   ///< Accuracy
   std::optional<int> top_k = {};                  ///< TopKAccuracy, which needs it

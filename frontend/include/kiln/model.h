@@ -1,3 +1,4 @@
+// Model: a symbol file with its parameters, ready to run.
 #pragma once
 #include <kiln/device.h>
 #include <kiln/io.h>
@@ -17,7 +18,7 @@
 /// use SymbolBlock.
 namespace kiln {
 
-/// eager: node by node, each compiled as a graph of its own. compiled: all nodes as one graph.
+/// eager: node by node, each compiled as a separate graph. compiled: all nodes as one graph.
 enum class RunMode { eager, compiled };
 
 struct RunOptions {
@@ -29,10 +30,10 @@ struct RunOptions {
   /// the stage "joint"; the others hold the forward, then the backward part.
   bool gradients = false;
   Recompute recompute = Recompute::cheap;  ///< of such a call
-  /// Where the model runs. cuda(0): the first NVIDIA GPU, with the bits of the CPU, but for products of f16
-  /// and bf16 unless `precision` is exact. Inputs and outputs are arrays of the CPU.
+  /// The device that the model runs on. cuda(0): the first NVIDIA GPU, with the bits of the CPU, except for
+  /// products of f16 and bf16 unless `precision` is exact. Inputs and outputs are arrays of the CPU.
   Device device = {};
-  /// None: that of PrecisionScope where the model is prepared, else KILN_PRECISION.
+  /// Unset: the PrecisionScope in which the model is prepared, else KILN_PRECISION.
   std::optional<Precision> precision = {};
   std::string arch = {};  ///< dump() only, for cuda: "sm_80", which all newer GPUs run too, or "sm_90"
   bool sass = false;      ///< dump() only, for cuda: the stage "sass" too, by NVIDIA's ptxas and nvdisasm
@@ -52,7 +53,7 @@ struct PrepareStats {
 class KILN_API PreparedModel {
  public:
   /// Runs on the current contents of the prepared inputs. Returns the model's outputs, then the extra ones.
-  /// In training mode updates the auxiliary states of this object, not those of the model.
+  /// In training mode updates the auxiliary states of this object, not the model's.
   std::vector<Tensor> run();
   /// The current auxiliary states by name.
   std::vector<NamedArray> auxiliary_states() const;

@@ -1,3 +1,4 @@
+// The networks of MXNet's gluon.model_zoo.vision.
 #pragma once
 #include <kiln/nn.h>
 
@@ -69,8 +70,8 @@ struct KILN_API Inception3 : VisionModel {
 /// Two 3x3 convolutions, or a bottleneck: 1x1, 3x3 and 1x1 with a quarter of the channels inside.
 enum class ResNetBlock { basic, bottleneck };
 /// He et al., "Deep residual learning" (2015). Stages of layers[i] blocks with channels[i + 1] channels;
-/// channels[0] are those of the first convolution. In a bottleneck the first 1x1 convolution has the stride,
-/// and both 1x1 convolutions a bias.
+/// channels[0] is the number of channels of the first convolution. In a bottleneck the first 1x1 convolution
+/// has the stride, and both 1x1 convolutions a bias.
 struct KILN_API ResNetV1 : VisionModel {
   ResNetV1(ResNetBlock block, const std::vector<int>& layers, const std::vector<int>& channels,
            const ModelOptions& options = {}, Where where = Where::current());

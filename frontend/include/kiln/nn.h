@@ -1,3 +1,4 @@
+// Layers.
 #pragma once
 #include <kiln/containers.h>
 
@@ -282,7 +283,7 @@ struct InstanceNormOptions {
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
-/// Normalises per sample and channel, over all other axes. `axis` is that of the channels.
+/// Normalises per sample and channel, over all other axes. `axis` is the axis of channels.
 class KILN_API InstanceNorm : public Layer {
  public:
   explicit InstanceNorm(const InstanceNormOptions& options = {}, Where where = Where::current());

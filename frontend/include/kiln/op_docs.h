@@ -1,3 +1,4 @@
+// The documentation of operators as data.
 #pragma once
 #include <kiln/export.h>
 

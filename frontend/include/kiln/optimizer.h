@@ -1,3 +1,4 @@
+// The base class of optimizers, their options and their names.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/lr_scheduler.h>
@@ -21,9 +22,9 @@
 /// double, and rounded once; they are inputs of the executable, so that a schedule compiles nothing.
 namespace kiln::optimizer {
 
-/// Options of every optimizer, then those that some have. One that is given and that the optimizer does not
-/// have is an error, which lists those it has; so is a number outside of its range, such as a negative rate
-/// or decay, or a momentum of 1 or more.
+/// Options of every optimizer, then options of some. A given option that the optimizer does not have is an
+/// error, which lists the options it has. So is a number outside of its range, such as a negative rate or
+/// decay, or a momentum of 1 or more.
 struct Options {
   /// 0 or more; default: the schedule's base_lr, or the optimizer's. To maximise, negate the loss.
   std::optional<double> learning_rate = {};
@@ -125,8 +126,8 @@ class KILN_API Optimizer {
   virtual void update(Update& u) const = 0;
 
  protected:
-  /// `own`: which options it has besides those of every optimizer. `default_rate`: without learning_rate.
-  /// `where`: the line that makes it, for errors.
+  /// `own`: options that it has besides the options of every optimizer. `default_rate`: without
+  /// learning_rate. `where`: the line that makes it, for errors.
   Optimizer(std::string name, const Options& options, const std::vector<std::string_view>& own = {},
             double default_rate = 0.01)
       : Optimizer(std::move(name), options, std::source_location(), own, default_rate) {}

@@ -1,3 +1,4 @@
+// MXNet's optimizers.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/optimizer.h>
@@ -46,10 +47,10 @@ class KILN_API Signum : public Optimizer {
   double momentum_, wd_lh_;
 };
 
-/// SGD with momentum, whose rate is scaled by eta |w| / (|g| + wd |w| + eps) for each parameter, except those
-/// whose names in param_idx2name end in gamma, beta or bias. `momentum_correction` scales the momentum by the
-/// ratio of the new learning rate to the old one; as in MXNet, only the first parameter that is updated after
-/// a change gets that.
+/// SGD with momentum. The rate is scaled by eta |w| / (|g| + wd |w| + eps) for each parameter, except
+/// parameters whose names in param_idx2name end in gamma, beta or bias. `momentum_correction` scales the
+/// momentum by the ratio of the new learning rate to the old one; as in MXNet, only for the first parameter
+/// that is updated after a change.
 class KILN_API LARS : public Optimizer {
  public:
   explicit LARS(const Options& options = {}, Where where = Where::current());

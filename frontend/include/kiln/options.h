@@ -1,3 +1,4 @@
+// Options of blocks and of hybridize().
 #pragma once
 #include <kiln/device.h>
 #include <kiln/export.h>
@@ -38,15 +39,14 @@ constexpr Check operator&(Check a, Check b) {
   return static_cast<Check>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
 }
 
-/// What a network keeps of weights that compiled calls read in a packed form.
+/// The forms in which a network keeps weights that compiled calls read packed.
 enum class Weights : std::uint8_t {
   keep,  ///< their arrays, too
-  /// The packed form alone, so that a network for inference takes little more memory than its weights.
-  /// Whoever reads or writes a parameter finds its array as ever: save_parameters(), printing and copies
-  /// unpack it for a while; other operators, gradients, in-place writes, Tensor::data() and calls of other
-  /// signatures that need it unpack it to stay, until the next hybridize(), load_parameters() or set_data().
-  /// These operations end the validity of addresses that Tensor::data() of a parameter returned before. No
-  /// effect on bits.
+  /// The packed form alone, so that a network for inference takes little more memory than its weights. Reads
+  /// and writes of a parameter find its array as ever. save_parameters(), printing and copies unpack it for a
+  /// while. Other operators, gradients, in-place writes, Tensor::data() and calls of other signatures that
+  /// need it unpack it to stay, until the next hybridize(), load_parameters() or set_data(). These operations
+  /// end the validity of addresses that Tensor::data() of a parameter returned before. No effect on bits.
   release,
 };
 
@@ -65,11 +65,11 @@ struct HybridizeOptions {
   /// Checks of every call. A difference throws an Error with the first differing node, its line, both values
   /// and the remedy. Hooks still run once. Bound calls are not checked.
   Check check = Check::none;
-  /// What the backward pass of a recorded call computes again. No effect on bits.
+  /// The values that the backward pass of a recorded call computes again. No effect on bits.
   Recompute recompute = Recompute::cheap;
-  /// Of matrix products on NVIDIA GPUs, of the outermost hybridized block, outside of a PrecisionScope in
-  /// hybrid_forward. None: that of PrecisionScope, else KILN_PRECISION, as eager code has; with another one,
-  /// their bits are not those of an eager call.
+  /// Precision of matrix products on NVIDIA GPUs, outside of a PrecisionScope in hybrid_forward; the
+  /// outermost hybridized block decides. Unset: PrecisionScope, else KILN_PRECISION, as for eager code.
+  /// Another value than these gives other bits than an eager call.
   std::optional<Precision> precision = {};
   /// Maximum number of recordings per block object. A further signature replaces the recording that was
   /// called longest ago, which is recorded again when it is called. 0: KILN_RECORDINGS_MAX_COUNT, by default

@@ -1,3 +1,4 @@
+// Parameters of networks, and their dictionaries.
 #pragma once
 #include <kiln/initializer.h>
 #include <kiln/options.h>
@@ -18,7 +19,8 @@ struct ParameterState;
 struct ParameterAccess;
 struct ParameterDictState;
 
-/// What copies of a Parameter share: its state, or that of the parameter that it stands for.
+/// The reference that all copies of a Parameter share: to its state, or to the state of the parameter that it
+/// stands for.
 class KILN_API ParameterHandle {
  public:
   ParameterHandle() = default;

@@ -1,3 +1,4 @@
+// Progress: a bar, lines and a log of a training run.
 #pragma once
 #include <kiln/data_loader.h>
 #include <kiln/export.h>
@@ -18,7 +19,7 @@ struct ProgressOptions {
   int descriptor = 2;  ///< the file that is shown on: stderr
 };
 
-/// Shows how a training run goes on:
+/// Shows the progress of a training run:
 /// ```
 /// Progress progress(batches, {.epochs = 10, .log = "training.csv"});
 /// for (...) {
@@ -35,10 +36,10 @@ struct ProgressOptions {
 ///     Epoch[0] Batch [50]   Speed: 1234.56 samples/sec   loss=0.693147   left 1:23
 ///
 /// The log has a row for each of these lines: `event` ("batch" or "epoch"), `epoch` (counted from 0), `batch`
-/// (those done of the epoch), `seconds` since the run (or what continues it) began, `speed` in samples a
-/// second, and the metrics by name. A run that continues another, by a checkpoint, appends to its log. Rows
-/// of the place where it continues and later ones are dropped first: the rows are those of a run that was
-/// never interrupted.
+/// (the number done in the epoch), `seconds` since the run began, or the first of the runs that it continues,
+/// `speed` in samples a second, and the metrics by name. A run that continues another, by a checkpoint,
+/// appends to its log. Rows from the place where it continues on are dropped first: the rows equal the rows
+/// of a run that was never interrupted.
 ///
 /// Thread rule: one thread at a time.
 class KILN_API Progress {
@@ -53,7 +54,7 @@ class KILN_API Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Another batch is done, of so many samples. Throws if the log cannot be written.
+  /// Another batch is done, with this number of samples. Throws if the log cannot be written.
   void step(std::int64_t samples, const metric::NamedValues& metrics = {}, Where where = Where::current());
   /// The epoch is over: call it after the loop over its batches.
   void end_epoch(const metric::NamedValues& metrics = {}, Where where = Where::current());

@@ -1,3 +1,4 @@
+// Random numbers: the seed, the stream and its state.
 #pragma once
 #include <kiln/f.h>
 
@@ -22,7 +23,7 @@ struct State {
   bool operator==(const State&) const = default;
 };
 KILN_API State state();
-/// The next draws are those that followed state().
+/// The next draws are the draws that followed state().
 KILN_API void restore(const State& state);
 
 inline Tensor uniform(Number low = 0, Number high = 1, const Shape& shape = {1}, DType dtype = DType::f32,

@@ -1,3 +1,4 @@
+// MXNet's RecordIO files.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/tensor.h>
@@ -65,7 +66,7 @@ class KILN_API Writer {
 /// Reads records by key: the index is a text file with a line `KEY\tBYTE` for each. Any thread, at any time.
 class KILN_API IndexedReader {
  public:
-  /// Throws for an index with another line, the same key twice, or a byte behind the file's end.
+  /// Throws for an index with another line, the same key twice, or a byte after the file's end.
   IndexedReader(const std::string& idx_path, const std::string& rec_path,
                 std::source_location where = std::source_location::current());
   ~IndexedReader();
@@ -102,7 +103,7 @@ class KILN_API IndexedWriter {
   std::unique_ptr<State> state_;
 };
 
-/// What an image's record has before the image.
+/// The header of an image's record.
 struct IRHeader {
   /// One number, or any other count, which takes another form in the file.
   std::vector<float> label = {0};
@@ -111,8 +112,8 @@ struct IRHeader {
   bool operator==(const IRHeader&) const = default;
 };
 
-/// A record of a header and bytes, usually of an encoded image. mx.recordio.pack writes one number in either
-/// form, as the label is a number or an array: here it is a number.
+/// A record of a header and bytes, usually of an encoded image. mx.recordio.pack writes one number as a
+/// number or as an array, as the label is given: here it is a number.
 KILN_API std::string pack(const IRHeader& header, std::string_view bytes);
 /// The two parts of a record. Throws for a record that is shorter than its header says.
 KILN_API std::pair<IRHeader, std::string> unpack(

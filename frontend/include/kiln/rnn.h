@@ -1,3 +1,4 @@
+// Recurrent cells.
 #pragma once
 #include <kiln/block.h>
 

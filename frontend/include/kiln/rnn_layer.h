@@ -1,3 +1,4 @@
+// Recurrent layers over whole sequences.
 #pragma once
 #include <kiln/rnn.h>
 

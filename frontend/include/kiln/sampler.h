@@ -1,3 +1,4 @@
+// Orders of samples and their division in batches.
 #pragma once
 #include <kiln/export.h>
 
@@ -45,7 +46,7 @@ class KILN_API RandomSampler : public Sampler {
   explicit RandomSampler(std::int64_t length, Where where = Where::current());
 };
 
-/// The indices of the samples of which `fn` returns true. It is called now.
+/// The indices of the samples for which `fn` returns true. It is called now.
 class KILN_API FilterSampler : public Sampler {
  public:
   FilterSampler(const std::function<bool(const Sample&)>& fn, const Dataset& dataset,
@@ -60,7 +61,7 @@ class KILN_API IntervalSampler : public Sampler {
                   Where where = Where::current());
 };
 
-/// What becomes of the samples of an epoch that do not fill a batch.
+/// Treatment of the samples of an epoch that do not fill a batch.
 enum class LastBatch {
   keep,      ///< a smaller batch
   discard,   ///< no batch

@@ -1,3 +1,4 @@
+// Counts of Kiln's caches.
 #pragma once
 #include <kiln/export.h>
 
@@ -17,7 +18,7 @@ struct Stats {
   /// Since the process started: one per recording, eager operator and its types, backward pass and choice of
   /// a Trainer's parameters. With kernels that exist it takes a fraction of a millisecond.
   std::uint64_t graphs_compiled = 0;
-  std::uint64_t recordings = 0;          ///< currently alive, including those of bound calls
+  std::uint64_t recordings = 0;          ///< currently alive, bound calls included
   std::uint64_t recordings_made = 0;     ///< one per signature of a hybridized block
   std::uint64_t recordings_dropped = 0;  ///< because there were too many, or the network changed
   std::uint64_t prepacked = 0;           ///< prepacked constants currently kept

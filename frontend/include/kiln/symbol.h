@@ -1,3 +1,4 @@
+// Symbol: operator graphs of MXNet's files.
 #pragma once
 #include <kiln/f_options.h>
 #include <kiln/tensor.h>

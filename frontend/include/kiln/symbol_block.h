@@ -1,3 +1,4 @@
+// SymbolBlock: a block that computes a Symbol.
 #pragma once
 #include <kiln/block.h>
 #include <kiln/symbol.h>

@@ -1,3 +1,4 @@
+// The operators that tensors have as methods.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/f_options.h>

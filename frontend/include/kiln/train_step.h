@@ -1,3 +1,4 @@
+// TrainStep: forward, backward and update as one call.
 #pragma once
 #include <kiln/block.h>
 #include <kiln/loss.h>
@@ -14,8 +15,8 @@ namespace kiln {
 /// auto step = net.train_step(loss, trainer);
 /// Tensor l = step({x}, labels);
 /// ```
-/// computes what these lines compute, with the same bits in the loss, the parameters, their running
-/// statistics and the optimizer's states:
+/// computes the same as these lines, with the same bits in the loss, the parameters, their running statistics
+/// and the optimizer's states:
 /// ```
 /// Tensor l;
 /// {
@@ -26,12 +27,12 @@ namespace kiln {
 /// trainer.step(x.shape()[0]);
 /// ```
 /// Forward, backward and update are one executable per signature, so a gradient is used where it is computed
-/// and has no array: Tensor::grad() and Parameter::grad() keep what they had. Where a step cannot be compiled
-/// (the network cannot, the Trainer checks for finite gradients, a parameter adds its gradients or takes no
-/// part in the loss) the lines above run instead, and gradients are written.
+/// and has no array: Tensor::grad() and Parameter::grad() keep what they had. The lines above run instead,
+/// and gradients are written, where a step cannot be compiled: the network cannot, the Trainer checks for
+/// finite gradients, or a parameter adds its gradients or takes no part in the loss.
 ///
-/// The loss is an array of its own, which later calls leave as it is while the program or the tape has it.
-/// Once nothing has it, a later call may write its loss into that memory. A call whose code exists allocates
+/// The loss is a separate array, which later calls leave unchanged while the program or the tape has it. Once
+/// nothing has it, a later call may write its loss into that memory. A call whose code exists allocates
 /// nothing if the program has dropped one of the losses of the last two calls: in a loop that keeps at most
 /// the last loss, from the third call on.
 ///

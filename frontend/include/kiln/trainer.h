@@ -1,3 +1,4 @@
+// Trainer: updates of parameters by an optimizer.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/optimizer.h>
@@ -31,9 +32,9 @@ struct TrainerOptions {
 /// ```
 /// Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.1, .momentum = 0.9});
 /// ```
-/// The parameters may still be uninitialised; they must have values at the first step. Those that a
-/// dictionary gets later are not the trainer's. Those with GradReq::null are left alone. All updates of a
-/// step are one executable; it is compiled again only for other shapes, dtypes or another choice of
+/// The parameters may still be uninitialised; they must have values at the first step. Parameters that a
+/// dictionary gets later are not the trainer's; parameters with GradReq::null are left alone. All updates of
+/// a step are one executable; it is compiled again only for other shapes, dtypes or another choice of
 /// parameters, never for another learning rate.
 ///
 /// Parameters and states are written in place: handles of them see the new values. A handle itself: copies
@@ -43,7 +44,7 @@ class KILN_API Trainer {
   using Where = std::source_location;
 
   /// `optimizer`: a name of optimizer::create(). Parameters of a dictionary are updated in the order of their
-  /// names, those of a list in its order; Options::param_idx2name counts in that order.
+  /// names, a list in its order; Options::param_idx2name counts in that order.
   Trainer(const ParameterDict& params, std::string_view optimizer, const optimizer::Options& options = {},
           const TrainerOptions& trainer_options = {}, Where where = Where::current());
   Trainer(const ParameterDict& params, std::shared_ptr<optimizer::Optimizer> optimizer,
@@ -73,8 +74,8 @@ class KILN_API Trainer {
   std::int64_t num_update() const;
 
   /// Writes the states of all updated parameters, atomically, as .params, .npz or .safetensors by the file's
-  /// extension: arrays `state:PARAMETER:STATE`, and as `kiln:json` the optimizer, its options, schedule and
-  /// learning rate, and the counts of updates.
+  /// extension. The arrays are `state:PARAMETER:STATE`; `kiln:json` has the optimizer, its options, schedule
+  /// and learning rate, and the counts of updates.
   void save_states(const std::string& path, Where where = Where::current()) const;
   /// Reads them. Counts, states and, without a schedule, the learning rate continue from the file; options
   /// stay the program's. Throws, changing nothing, for a file of another optimizer, parameters of other names

@@ -1,3 +1,4 @@
+// Transforms of images.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/tensor.h>
@@ -11,12 +12,12 @@
 #include <vector>
 
 /// Transforms of images for Dataset::transform_first(), as mxnet.gluon.data.vision.transforms. An image is u8
-/// or f32 of shape (height, width, channels), u8 from 0 to 255; results on u8 are cut off at both ends, then
-/// rounded towards 0, unless said otherwise. They throw kiln::Error for other shapes and dtypes, and while
-/// tracing, with the line that made the transform. Results are on the CPU.
+/// or f32 of shape (height, width, channels), u8 from 0 to 255. Results on u8 are clamped, then rounded
+/// towards 0, unless said otherwise. They throw kiln::Error for other shapes and dtypes, and while tracing,
+/// with the line that made the transform. Results are on the CPU.
 ///
 /// The random ones draw by kiln::random: within a DataLoader numbers of the sample, else of the program's
-/// stream. How many they draw does not depend on the numbers, except in RandomResizedCrop. Any thread.
+/// stream. The count of draws does not depend on the numbers, except in RandomResizedCrop. Any thread.
 namespace kiln::data::vision::transforms {
 
 using Transform = std::function<Tensor(const Tensor&)>;
@@ -77,7 +78,7 @@ struct Size {
   Size(std::int64_t w, std::int64_t h) : width(w), height(h) {}
 };
 
-/// Pixels are squares, of which the centres are compared, as in OpenCV.
+/// Pixels are squares; positions refer to their centres, as in OpenCV.
 enum class Interpolation {
   nearest,
   /// In f32; u8 is rounded to nearest. OpenCV's fixed-point arithmetic for u8 differs by at most 1.
@@ -178,7 +179,7 @@ class KILN_API RandomContrast : Made {
 };
 
 /// x * a + (1 - a) * m, with m the brightness of each pixel. (MXNet 1.9.1 takes 0.114 b for it.) An image of
-/// one channel stays as it is.
+/// one channel is unchanged.
 class KILN_API RandomSaturation : Made {
  public:
   explicit RandomSaturation(double saturation, Where where = Where::current());

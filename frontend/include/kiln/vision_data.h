@@ -1,3 +1,4 @@
+// Datasets of images in local files.
 #pragma once
 #include <kiln/dataset.h>
 #include <kiln/export.h>
@@ -14,8 +15,9 @@
 /// to the unpacked bytes.
 namespace kiln::data::vision {
 
-/// Handwritten digits, images (28, 28, 1): the files `train-images-idx3-ubyte` and `train-labels-idx1-ubyte`
-/// in the folder `root`, or `t10k-...` without `train`; each as it is, or packed, with the extension .gz.
+/// Handwritten digits, images (28, 28, 1). The files are `train-images-idx3-ubyte` and
+/// `train-labels-idx1-ubyte` in the folder `root`, or `t10k-...` without `train`, plain or packed with the
+/// extension .gz.
 class KILN_API MNIST : public Dataset {
  public:
   explicit MNIST(const std::string& root, bool train = true, Where where = Where::current());
