@@ -34,7 +34,7 @@ std::vector<float> normal(std::int64_t count, float mean, float deviation) {
   return random::normal(mean, deviation, {count}).to_vector<float>();
 }
 
-/// Those of a batch of one channel.
+/// The statistics of a batch of one channel.
 Exact computed(const std::vector<float>& x) {
   const autograd::TrainMode train;
   const Tensors out = everywhere(along(1), {Tensor(x, {static_cast<std::int64_t>(x.size()), 1})});

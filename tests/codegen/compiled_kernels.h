@@ -1,3 +1,4 @@
+// Counts the kernels that a call compiles.
 #pragma once
 #include <kiln/stats.h>
 

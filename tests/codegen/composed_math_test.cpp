@@ -88,7 +88,7 @@ R hard_sigmoid(R x) {
   return line > 1 ? R(1) : line > 0 || std::isnan(x.v) ? line : R(0);
 }
 template <class R>
-R log_softmax(R x) {  // the first of two, of which the other is 0
+R log_softmax(R x) {  // the first of two; the other is 0
   const R top = x > 0 ? x : R(0), shifted = x - top;
   return shifted - log(exp(shifted) + exp(0 - top));
 }
@@ -124,7 +124,7 @@ struct Composed {
   Rounded<float> (*in_float)(Rounded<float>);
   Rounded<double> (*in_double)(Rounded<double>);
   double bound;                           ///< ULP of the result
-  double (*cancels)(double x) = nullptr;  ///< the size of what cancels, of which one ULP counts too
+  double (*cancels)(double x) = nullptr;  ///< the size of the terms that cancel; one ULP of it counts too
   double flushed = 0;                     ///< of float32: numbers below it may be 0
 };
 

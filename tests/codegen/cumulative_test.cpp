@@ -21,8 +21,8 @@ std::vector<T> sums(std::vector<T> x, std::int64_t arrays, std::int64_t rows, st
 }  // namespace
 
 TEST_CASE("cumulative sums are those of their definition", "[cumulative]") {
-  // Arrays, rows and their length: of part of a register, of a few, of as many as stay in registers and one
-  // more, of streams, of more bytes than a strip has.
+  // Arrays, rows and their length. Lengths: part of a register, a few registers, the most that stay in
+  // registers, one more, streams, more bytes than a strip has.
   const auto [arrays, rows, length] =
       GENERATE(table<std::int64_t, std::int64_t, std::int64_t>({{1, 9, 1},
                                                                 {4, 5, 1},

@@ -1,5 +1,5 @@
-// Convolutions, windows and running sums against the definitions in ir/KilnOps.td, in plain C++: one rounding
-// after the other as the text says, and no bit apart. (Reductions and products: reduce_test, product_test.)
+// Convolutions, windows and running sums against the definitions in ir/KilnOps.td, in plain C++, bit by bit:
+// one rounding after the other as the text says. (Reductions and products: reduce_test, product_test.)
 #include "function_net.h"
 #include "window_definitions.h"
 

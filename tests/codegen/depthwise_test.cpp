@@ -1,4 +1,4 @@
-// Convolutions with a window of its own for each channel: the sums that kiln.convolution in ir/KilnOps.td
+// Convolutions with a separate window for each channel: the sums that kiln.convolution in ir/KilnOps.td
 // defines, to the bit, for every way to cut them.
 #include "function_net.h"
 

@@ -1,3 +1,4 @@
+// All numbers of f16 or bf16.
 #pragma once
 #include <kiln/kiln.h>
 

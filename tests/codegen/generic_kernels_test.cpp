@@ -1,5 +1,5 @@
-// Kernels for any number of rows, which run the sizes of a program until one of them has been called a few
-// times. product_test compares them with the definition of products (product_generic).
+// Generic kernels, for any number of rows: they run the sizes of a program until one size has been called a
+// few times. product_test compares them with the definition of products (product_generic).
 #include "compiled_kernels.h"
 #include "same_bits.h"
 

@@ -40,7 +40,7 @@ TEST_CASE("channels for several tiles", "[line_convolution]") {
   const ConvolutionOptions window{.kernel = {3, 3}, .dilate = {2, 2}, .pad = {2, 2}, .num_filter = channels};
   for (const std::int64_t width : {15, 16, 31, 48, 77, 1100}) {
     CAPTURE(width);
-    // What follows, too, is in the kernel or behind transposes.
+    // The following operations are in the kernel too, or after transposes.
     const Tensors y = everywhere(
         [&](F& f, const Tensors& in) {
           return Tensors{f.tanh(f.Convolution(in[0], in[1], in[2], window)) + in[3],
@@ -134,7 +134,7 @@ TEST_CASE("groups of few channels", "[line_convolution]") {
     both_ways(drawn({1, groups * inputs, width}, dtype), w({groups * filters, inputs, 1}),
               {.kernel = {1}, .num_filter = groups * filters, .num_group = groups, .no_bias = true});
   }
-  // What follows reads each channel's own elements.
+  // The following operations read each channel's own elements.
   const Tensors y = everywhere(
       [&](F& f, const Tensors& in) {
         const ConvolutionOptions window{

@@ -18,7 +18,7 @@ using codegen::Streams;
 TEST_CASE("measurements are rounded to half octaves", "[machine]") {
   for (const std::int64_t step : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128}) {
     CHECK(coarse(static_cast<double>(step)) == step);
-    // What two measurements differ by.
+    // The difference between two measurements.
     CHECK(coarse(0.9 * static_cast<double>(step)) == step);
     CHECK(coarse(1.1 * static_cast<double>(step)) == step);
   }

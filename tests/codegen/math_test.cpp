@@ -1,7 +1,7 @@
-// The arithmetic of generated kernels: elementary functions against the long double functions of the C
-// library (64 bits of significand, so 2^-11 of a double's ULP), special values, integers, casts. Every table
-// row also pins a hash of the result's bits: equal on scalar, AVX2 and AVX-512 code (ctest runs this program
-// for each), and a change of any bit is seen here.
+// The arithmetic of generated kernels. Elementary functions are compared with the long double functions of
+// the C library (64 bits of significand, so 2^-11 of a double's ULP); then special values, integers, casts.
+// Every table row also pins a hash of the result's bits, equal on scalar, AVX2 and AVX-512 code (ctest runs
+// this program for each), so that a change of any bit fails here.
 #include "every_half.h"
 #include "ulps.h"
 

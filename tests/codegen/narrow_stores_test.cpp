@@ -1,6 +1,6 @@
-// Results narrower than the registers they are computed in, whose last register holds one column: it is
-// stored alone, and nothing after it. (The result takes the memory of what is added to it, so that a store of
-// more would change what the next row reads.)
+// Results narrower than the registers they are computed in: if the last register holds one column, that
+// column is stored alone, and nothing after it. (The result overwrites the memory of an operand, so that a
+// wider store would change what the next row reads.)
 #include "function_net.h"
 
 #include <kiln/version.h>

@@ -116,7 +116,7 @@ TEST_CASE("kernels write their part of a concatenated array") {
 
 namespace {
 
-/// The element of an axis of n that is `i` elements behind its beginning.
+/// The element of an axis of n at offset `i` from its beginning.
 std::int64_t mirrored(std::int64_t i, std::int64_t n) { return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i; }
 std::int64_t nearest(std::int64_t i, std::int64_t n) { return std::clamp<std::int64_t>(i, 0, n - 1); }
 

@@ -36,7 +36,7 @@ Tensors operands(const Layer& l, DType dtype = DType::f32) {
   return {drawn(l.x, dtype), drawn(w, dtype)};
 }
 
-/// Whether one kernel has both, in a compiled call whose bits are those of the eager one.
+/// Whether one kernel has both, in a compiled call with the bits of the eager one.
 bool pools_in_kernel(const Net::Body& body, const Tensors& in) {
   const auto names = kernels_of(body, in);
   return std::any_of(names.begin(), names.end(), [](const std::string& name) {

@@ -1,5 +1,5 @@
-// What parameters alone decide is computed once per version of them, outside of calls; and a call sees every
-// change of a parameter.
+// Values that depend on parameters alone are computed once per version of the parameters, outside of calls. A
+// call sees every change of a parameter.
 #include "same_bits.h"
 
 #include <catch2/catch.hpp>

@@ -35,8 +35,8 @@ Tensor dot(const Tensor& x, const Tensor& y) {
   return Tensor(result, {m, n});
 }
 
-/// What a convolution contracts at each position of its result, as rows: 16 channels at a time, and of those
-/// one tap of the kernel after the other.
+/// The elements that a convolution contracts at each position of its result, as rows: 16 channels at a time,
+/// and within those one tap of the kernel after the other.
 Tensor windows(const Tensor& x, std::int64_t kernel, std::int64_t stride) {
   constexpr std::int64_t block = 16;
   const std::int64_t channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
@@ -261,9 +261,8 @@ TEST_CASE("batches of products of few rows") {
   }
 }
 
-// Tiles of some rows read a B that stays in L2 where it lies; otherwise, and where the elements of a column
-// are neighbours, each product of a batch packs its own. Without rows, columns or a batch nothing is
-// computed.
+// Tiles of some rows read B unpacked if it stays in L2. Otherwise, and where the elements of a column are
+// contiguous, each product of a batch packs its B. Without rows, columns or a batch nothing is computed.
 TEST_CASE("batches of products of more rows") {
   struct Batch {
     std::int64_t count, m, k, n;
@@ -339,8 +338,8 @@ TEST_CASE("an operand of several products") {
 }
 
 TEST_CASE("products with a parameter") {
-  // With whole tiles of rows and smaller last ones, in one chunk and several, in rows a page apart; few rows,
-  // whose tiles are several panels wide, of which the last is ragged, or lacks panels; five panels in a tile.
+  // Whole tiles of rows and smaller last ones, in one chunk and several, in rows a page apart. Few rows:
+  // tiles several panels wide, the last of them ragged or with fewer panels; five panels in a tile.
   const auto size =
       GENERATE(Size{1, 700, 40}, Size{15, 64, 96}, Size{29, 520, 33}, Size{49, 2048, 70}, Size{50, 1024, 40},
                Size{300, 256, 20}, Size{1, 520, 250}, Size{1, 64, 144}, Size{2, 600, 90}, Size{3, 40, 125},
@@ -409,7 +408,7 @@ TEST_CASE("convolutions") {
                                                     .num_filter = c.columns,
                                                     .no_bias = true})};
   };
-  // A kernel's own order is that of the window it lies on.
+  // A kernel's own order is the order of the window it lies on.
   std::vector<Tensor> kernels;
   for (std::int64_t n = 0; n < c.columns; ++n)
     kernels.push_back(windows(w.slice_axis({.axis = 0, .begin = n, .end = n + 1}), c.kernel, 1));

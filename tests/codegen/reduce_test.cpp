@@ -61,7 +61,7 @@ Tensor sums(const Tensor& x, float (*order)(const std::vector<float>&)) {
   return Tensor(result, {outer, kept});
 }
 
-/// What reads x as its transpose does, so that the last axis is reduced, and its neighbours lie apart.
+/// A sum that reads x as its transpose: the last axis is reduced, and its neighbours lie apart.
 Tensors sum_of_transpose(F& f, const Tensors& in) {
   return {f.sum(f.transpose(in[0], {.axes = {0, 2, 1}}), {.axis = 2})};
 }

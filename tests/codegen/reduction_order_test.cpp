@@ -1,5 +1,5 @@
-// The order of a reduction depends on its rank, the reduced axes and their extents (ir/KilnOps.td): a row has
-// the same bits alone and beside others, whichever axis it lies on, and a sum the same bits if terms of +0
+// The order of a reduction depends on its rank, the reduced axes and their extents (ir/KilnOps.td). A row has
+// the same bits alone and beside others, whichever axis it lies on; a sum has the same bits if terms of +0
 // follow.
 #include "function_net.h"
 

@@ -36,7 +36,7 @@ TEST_CASE("what reads other rows is no part of a row fusion") {
     return Tensors{y, f.sum(y, {.axis = 0}), f.transpose(y) - in[1]};
   };
   CHECK(kernels_of(down, {drawn({303, 301}), drawn({301, 303})}).size() >= 2);
-  // A row's maximum, added to the row behind it.
+  // A row's maximum, added to the following row.
   const auto shifted = [](F& f, const Tensors& in) {
     const Tensor most = f.max(in[0], {.axis = 1, .keepdims = true});
     return Tensors{f.exp(in[0]) - f.flip(most, {0})};
@@ -101,7 +101,7 @@ TEST_CASE("a computed array is normalised group by group") {
   if (in[0].device().is_cpu()) CHECK(names.size() == 1);
 }
 
-// Their rows are those of the last axes, and blocks begin and end within each of the others.
+// Its rows are rows of the last axes, and blocks begin and end within each of the other axes.
 TEST_CASE("an operand of the outer axes does not make blocks of rows longer") {
   const auto norm = [](F& f, const Tensors& in) { return Tensors{f.InstanceNorm(in[0], in[1], in[2])}; };
   for (const Shape& shape : {Shape{13, 6, 64, 64}, Shape{3, 31, 37, 41}, Shape{93, 31, 8, 8},

@@ -6,8 +6,7 @@ using namespace kiln;
 
 namespace {
 
-/// `operations` in a chain, of which the second is `function`. The third input is broadcast, so that there are
-/// rows.
+/// `operations` in a chain; the second is `function`. The third input is broadcast, so that there are rows.
 Tensor chain(F& f, const Tensors& in, int operations, Tensor (*function)(F&, const Tensor&, const Tensor&)) {
   Tensor t = in[0] * in[2];
   for (int i = 1; i < operations; ++i)

@@ -1,5 +1,5 @@
-// Rows that read something they share, of which a kernel takes several at once: any number of rows, of any
-// length, gives what each row gives by itself.
+// Rows that read a shared operand; a kernel takes several at once. Any number of rows, of any length, gives
+// the same as each row by itself.
 #include "function_net.h"
 
 using namespace kiln;

@@ -1,4 +1,4 @@
-// Several reductions of one kernel: those of the same axes that read an array in common.
+// Several reductions in one kernel: over the same axes, with an array that all read.
 #include "function_net.h"
 
 using namespace kiln;

@@ -1,5 +1,4 @@
-// Elements a few apart: what lies between them is read, too, but nothing in front of the first or behind the
-// last.
+// Elements a few apart: elements between them are read, too, but nothing before the first or after the last.
 #include "function_net.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// Transposed convolutions and their gradients, on numbers whose sums are exact in any order: each output is
-// the sum that the definition says, whatever strides, dilations, borders and groups do to its phases.
+// Transposed convolutions and their gradients, on numbers whose sums are exact in any order. Each output is
+// the sum of the definition, whatever strides, dilations, borders and groups do to its phases.
 #include "function_net.h"
 #include "window_definitions.h"
 
@@ -83,7 +83,7 @@ Triple output_extents(const Layer& l) {
 
 using Doubles = std::vector<double>;
 
-/// The result, and the gradients of data and weight where `head` is that of the result.
+/// The result, and the gradients of data and weight where `head` is the result's gradient.
 std::array<Doubles, 3> expected(const Layer& l, const Doubles& x, const Doubles& w, const Doubles& head) {
   std::array<Doubles, 3> all{Doubles(head.size()), Doubles(x.size()), Doubles(w.size())};
   for_each_product(l, output_extents(l), [&](std::size_t i, std::size_t j, std::size_t o) {

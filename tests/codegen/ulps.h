@@ -1,3 +1,4 @@
+// Errors in units of the last place, and the arguments that tests of arithmetic share.
 #pragma once
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// Windows and sums as ir/KilnOps.td defines them, in plain C++.
 #pragma once
 #include <kiln/kiln.h>
 
@@ -11,7 +12,7 @@ namespace window_definitions {
 
 using namespace kiln;
 
-/// Every array has three spatial axes here; those that it lacks come first.
+/// Every array has three spatial axes here; missing ones come first.
 using Triple = std::array<std::int64_t, 3>;
 inline Triple triple(const Shape& of, std::int64_t absent) {
   Triple t{absent, absent, absent};

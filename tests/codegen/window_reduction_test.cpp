@@ -30,13 +30,13 @@ Maps any_maps() {
       Maps{2, 3, {{48, 48}, {3, 3}, {2, 2}, {}, {1, 1}}}, Maps{1, 2, {{110, 67}, {3, 3}, {2, 2}, {}, {1, 1}}},
       Maps{1, 2, {{20, 64}, {2, 2}, {2, 2}}}, Maps{1, 1, {{5, 200}, {3, 7}, {2, 3}, {}, {1, 3}}},
       Maps{1, 3, {{40, 12}, {2, 3}, {1, 1}, {}, {1, 1}}}, Maps{1, 2, {{24, 33}, {5, 5}, {1, 1}, {}, {2, 2}}},
-      // Those of one and of three axes; many taps; large strides.
+      // Windows of one and of three axes; many taps; large strides.
       Maps{2, 6, {{37}, {5}, {2}, {}, {2}}}, Maps{1, 3, {{100}, {3}, {3}, {}, {1}}},
       Maps{1, 2, {{4, 6, 9}, {2, 3, 3}, {1, 2, 1}, {}, {1, 1, 1}}}, Maps{1, 2, {{12, 40}, {9, 9}, {3, 3}}},
       Maps{1, 3, {{3, 41}, {2, 5}, {1, 5}}}, Maps{1, 1, {{1, 1}, {1, 1}}});
 }
 
-/// The taps of the last axis from the first on, then those of the axis before it, and so on.
+/// The taps of the last axis from the first on, then of the axis before it, and so on.
 template <class T, class Combine>
 std::vector<T> combined(const Maps& maps, const std::vector<T>& x, T identity, Combine combine) {
   const Window& w = maps.window;

@@ -1,5 +1,6 @@
-// A token has the same bits in a step of decoding, which reads the keys and values of the tokens before it,
-// as in the whole sequence, whose scores of later tokens are masked by -inf. Why: ir/README.md.
+// A token has the same bits in a step of decoding as in the whole sequence. The step reads the keys and
+// values of the tokens before it; in the sequence, scores of later tokens are masked by -inf. Why:
+// ir/README.md.
 #include "same_bits.h"
 
 #include <kiln/kiln.h>

@@ -1,5 +1,5 @@
 // Layers, at the widths of the model zoo's networks, and networks: a row has the same bits alone and in
-// batches of 23 sizes, eagerly and compiled, and so have the gradients of its inputs.
+// batches of 23 sizes, eagerly and compiled. The same holds for the gradients of its inputs.
 #include "rows.h"
 
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@ using namespace batch_invariance;
 
 namespace {
 
-/// Each size runs eagerly for each layer, and compiled for one in so many, by turns.
+/// Each size runs eagerly for each layer, and compiled for every `turns`-th layer, by turns.
 constexpr std::size_t turns = 4;
 
 /// The input has `shape` for one row, whose extent along `axis` is 1.

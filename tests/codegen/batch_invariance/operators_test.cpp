@@ -85,9 +85,9 @@ const std::map<std::string, Exception>& exceptions() {
   return all;
 }
 
-/// Sizes are shared out by turns. Eagerly, along the first axis, an operator runs at each of them in one of
-/// so many of its own trials, or in each one if there are fewer. Compiled, where it runs the same kernels,
-/// and along the second axis each size is run in one trial of so many, over all operators.
+/// Sizes are shared out by turns. Eagerly, along the first axis, an operator runs each size in one of
+/// `own_turns` of its own trials, or in each one if it has fewer. Compiled, where the same kernels run, and
+/// along the second axis, each size runs in one of `all_turns` trials of all operators.
 constexpr std::size_t own_turns = 2, all_turns = 6;
 
 /// A sample as a call with rows along an axis.
@@ -113,7 +113,7 @@ Tensors inputs_of(const graphs::Sample& sample, const Call& call, std::int64_t c
   return inputs;
 }
 
-/// The rows of `inputs` that are `kept`, among those of `others`.
+/// The rows of `inputs` that are `kept`, among rows of `others`.
 Tensors exchanged(const Call& call, const Tensors& inputs, const Tensors& others,
                   const std::vector<std::int64_t>& kept, std::int64_t count) {
   Tensors all = rows_of(call, others, 0, count);
@@ -155,8 +155,8 @@ SymbolBlock block_of(const std::string& op, const graphs::Sample& sample, const 
   return graphs::operator_block(op, sample.attrs, types, sample.subgraphs);
 }
 
-/// The calls of the operator whose rows stay apart: along either of the first two axes, of all inputs or of
-/// the first one; with gradients where these stay apart, too.
+/// The calls of the operator with independent rows: along either of the first two axes, of all inputs or of
+/// the first one. With gradients, if these are independent too.
 std::vector<Trial> trials_of(const std::string& op, const graphs::Row& row, const graphs::Sample& sample,
                              bool train) {
   std::vector<Trial> found;
@@ -212,8 +212,8 @@ std::vector<const graphs::Sample*> chosen(const graphs::Row& row) {
   return all;
 }
 
-/// What differs between a row alone and among others, in words. `own`: the number of the trial among those of
-/// its operator along the first axis, of which so many share the sizes; `turn`: its number among all.
+/// The difference between a row alone and among others, in words. `own`: the number of the trial among the
+/// operator's `shares` trials along the first axis, which share the sizes. `turn`: its number among all.
 std::optional<std::string> difference_of(const Trial& trial, const std::string& op, std::size_t own,
                                          std::size_t shares, std::size_t turn) {
   const Alone alone = rows_alone(trial.call, trial.inputs);

@@ -1,3 +1,4 @@
+// Runs calls with one row and with many, and compares the rows.
 #include "rows.h"
 
 #include "same_bits.h"

@@ -1,3 +1,4 @@
+// Comparison of a row alone with the same row in batches of many sizes.
 #pragma once
 #include <kiln/kiln.h>
 
@@ -23,19 +24,19 @@ struct Call {
   std::vector<bool> batched;  ///< of each input: whether it has rows; otherwise they share it
   int axis = 0;               ///< of the results, too
   bool train = false;
-  bool gradients = false;  ///< those of batched inputs are further results
+  bool gradients = false;  ///< gradients of batched inputs are further results
 };
 
-/// `t` with rows [begin, begin + count) along the axis taken from `from`, which has the shape of `t` but for
-/// its extent there, at the rows [from_begin, from_begin + count). Without a kernel: each range would need
-/// one.
+/// `t` with rows [begin, begin + count) along the axis taken from `from`, at its rows [from_begin, from_begin
+/// + count). The shape of `from` equals the shape of `t` except for the extent of that axis. Without a
+/// kernel: each range would need one.
 void copy_rows(kiln::Tensor& t, std::int64_t begin, const kiln::Tensor& from, std::int64_t from_begin,
                std::int64_t count, int axis);
 
 /// The rows [first, end) of the inputs that have some, and copies of the others.
 kiln::Tensors rows_of(const Call& call, const kiln::Tensors& inputs, std::int64_t first, std::int64_t end);
 
-/// What the call gives for inputs whose first row is row `first` of all, which decides its head gradients.
+/// The results for inputs whose first row is row `first` of all; this number decides its head gradients.
 kiln::Tensors run(const Call& call, const kiln::Tensors& inputs, std::int64_t first);
 
 /// Row `number` of a result: its bits.

@@ -11,7 +11,7 @@ namespace {
 
 const Device gpu0 = cuda(0);
 
-/// What runs ask of the driver.
+/// The driver's calls that runs make.
 struct Asked {
   Calls kernels{"cuLaunchKernel"}, graphs{"cuGraphLaunch"}, made{"cuGraphInstantiate_v2"},
       allocations{"cuMemAlloc_v2"}, streams{"cuStreamSynchronize"}, events{"cuEventSynchronize"},
@@ -27,9 +27,9 @@ Tensor normal(const Shape& shape) {
   return random::normal(0, 1, shape);
 }
 
-/// Runs of a bound call of `body` and of the network, which is not hybridized, with the same random numbers
-/// and the same writes into copies of `in`: equal bits in results, arguments and the random numbers that
-/// follow. `between` changes the arguments between two runs.
+/// Runs of a bound call of `body` and of the network that is not hybridized, with the same random numbers and
+/// the same writes into copies of `in`. Equal bits: results, arguments and the random numbers that follow.
+/// `between` changes the arguments between two runs.
 void check_runs(const Net::Body& body, const Tensors& in, const std::function<void(Tensors&)>& between = {}) {
   const auto copies = [&] {
     Tensors all;

@@ -235,7 +235,7 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
                                     parameters, work);
   if (result != success) return result;
   device().streams.add(stream, std::move(work));
-  // The default stream's work is done at once, that of others when somebody waits.
+  // Work on the default stream is done at once, on other streams when somebody waits.
   return handle ? success : stream->run();
 }
 }

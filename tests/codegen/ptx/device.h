@@ -1,3 +1,4 @@
+// The state that the functions of the emulated driver share.
 #pragma once
 #include "graph.h"
 #include "kernel.h"
@@ -9,7 +10,6 @@
 #include <mutex>
 #include <set>
 
-/// What the functions of the emulated driver share.
 namespace kiln::ptx {
 
 struct Link;

@@ -1,5 +1,5 @@
-// What a program that used a GPU gives back when it exits, the emulated device being strict about it
-// (KILN_PTX_STRICT_EXIT). Arrays in static storage follow after main().
+// Resources that a program gives back when it exits after use of a GPU; the emulated device is strict about
+// it (KILN_PTX_STRICT_EXIT). Arrays in static storage follow after main().
 #include "device_run.h"
 #include "golden_files.h"
 #include "same_bits.h"

@@ -1,5 +1,5 @@
-// Each allocation and each launch of a program may fail: what the error says, that the program goes on, and
-// that nothing is lost. KILN_PTX_STRICT_EXIT tells at the end what was not released.
+// Each allocation and each launch of a program may fail: the text of the error, that the program continues,
+// and that nothing is lost. KILN_PTX_STRICT_EXIT tells at the end what was not released.
 #include "driver_functions.h"
 #include "golden_files.h"
 #include "same_bits.h"

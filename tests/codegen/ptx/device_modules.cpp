@@ -1,5 +1,5 @@
 // The driver's functions for kernels: PTX, its compilation to a "cubin", modules and their functions. A cubin
-// of this device is the PTX behind a line that tells which device and which build of the driver it is for.
+// of this device is a line that names the device and the build of the driver, followed by the PTX.
 #include "device.h"
 #include "driver_functions.h"
 #include "limits.h"
@@ -67,7 +67,7 @@ int load(void** module, const char* ptx) {
   }
 }
 
-/// What the compiler finds without making code: that comes with the module.
+/// Finds the compiler's errors without making code, which comes with the module.
 int compile(Link& link) {
   const std::uint64_t number = ++device().compilations;
   if (is_to_fail("KILN_PTX_FAIL_COMPILATION", number))

@@ -1,3 +1,4 @@
+// Runs kernels written by hand on the emulated device.
 #include "device_run.h"
 
 #include "driver_functions.h"

@@ -1,3 +1,4 @@
+// Kernels written by hand, on the emulated device.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,7 @@
 /// Kernels written by hand, on the emulated device.
 namespace kiln::ptx {
 
-/// What a launch is of. A kernel has the parameters in, out (addresses) and n (.u32).
+/// The kernel and the arguments of a launch. A kernel has the parameters in, out (addresses) and n (.u32).
 struct Sample {
   std::string ptx;
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
@@ -30,9 +31,8 @@ Outcome run(const Sample&);
 /// What `body` writes to stderr.
 std::string stderr_of(const std::function<void()>& body);
 
-/// A module for sm_80 with one entry of that body, `k`, which has registers, and the parameters in %rd1 (in),
-/// %rd2 (out) and %r1 (n), %tid.x in %r2, and the addresses of the thread's words in %rd4 (in) and %rd5
-/// (out).
+/// A module for sm_80 with one entry of that body, `k`, which has registers. Parameters: in in %rd1, out in
+/// %rd2, n in %r1. %tid.x is in %r2; the addresses of the thread's words are in %rd4 (in) and %rd5 (out).
 std::string kernel(std::string_view body, std::string_view module_variables = "");
 
 }  // namespace kiln::ptx

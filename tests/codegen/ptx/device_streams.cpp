@@ -1,5 +1,5 @@
-// The driver's functions for streams, events and asynchronous copies. Copies are done no sooner than somebody
-// waits, but those of memory that is not pinned: the driver reads it at once, and has written it on return.
+// The driver's functions for streams, events and asynchronous copies. Copies of pinned memory are done no
+// sooner than somebody waits. Of other memory, the driver reads it at once, and has written it on return.
 // Pinned memory belongs to its copies until they are done.
 #include "device.h"
 #include "driver_functions.h"

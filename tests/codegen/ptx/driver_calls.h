@@ -1,3 +1,4 @@
+// Counts of a program's calls of the driver, by the emulated device.
 #pragma once
 #include "driver_functions.h"
 #include "golden_files.h"
@@ -8,7 +9,6 @@
 #include <string>
 #include <utility>
 
-/// What a program's calls ask of the driver, counted by the emulated device.
 namespace kiln::ptx {
 
 /// The driver's calls since the last look.

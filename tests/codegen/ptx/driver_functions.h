@@ -1,10 +1,11 @@
+// The functions of the emulated driver.
 #pragma once
 #include "runtime/cuda/driver.h"
 
 #include <cstddef>
 #include <cstdint>
 
-// The functions of the emulated driver: those that Kiln calls, and others. Types are those of driver.def.
+// The functions that Kiln calls, and others. Types are taken from driver.def.
 #pragma GCC visibility push(default)
 extern "C" {
 #define KILN_CUDA(member, symbol, ...) int symbol(__VA_ARGS__);

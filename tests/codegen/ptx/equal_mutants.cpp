@@ -1,3 +1,4 @@
+// The list of mutants without an effect, each with the reason.
 #include "equal_mutants.h"
 
 namespace kiln::ptx {

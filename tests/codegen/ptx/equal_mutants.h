@@ -1,3 +1,4 @@
+// Mutants without an effect on results.
 #pragma once
 #include "mutants.h"
 

@@ -1,3 +1,4 @@
+// Stacks and the switch between them, in assembly.
 #include "fiber.h"
 
 #include <algorithm>
@@ -29,14 +30,15 @@
 #endif
 
 extern "C" {
-/// Goes on where the stack pointer `to` was left, and leaves the present one in `from`. swapcontext would ask
-/// the kernel for the mask of signals too: five times as long as all else that a barrier takes. The control
-/// words of floating point are the same in all fibers of a launch.
+/// Continues at the stack pointer `to`, and leaves the present one in `from`. swapcontext would also ask the
+/// kernel for the mask of signals: five times as long as all else that a barrier takes. The control words of
+/// floating point are the same in all fibers of a launch.
 void kiln_ptx_switch(void** from, void* to);
 /// Where a new fiber begins: rbx is its argument, r12 its function.
 void kiln_ptx_begin();
 }
-// What a function of the System V ABI keeps for its caller is on the stack while a fiber does not run.
+// Registers that a function of the System V ABI keeps for its caller are on the stack while a fiber does not
+// run.
 asm(R"(
 .text
 .hidden kiln_ptx_switch, kiln_ptx_begin
@@ -100,7 +102,7 @@ void Fiber::start(void (*run)(void*), void* argument) {
   __asan_unpoison_memory_region(stack_, bytes_);
   fake_stack_ = nullptr;
 #endif
-  // What kiln_ptx_switch takes off: r15, r14, r13, r12, rbx, rbp and where it returns to.
+  // The frame that kiln_ptx_switch pops: r15, r14, r13, r12, rbx, rbp and the return address.
   auto* const top = reinterpret_cast<std::uintptr_t*>(stack_ + bytes_);
   auto* const frame = top - 7;
   std::fill(frame, top, 0);

@@ -1,10 +1,11 @@
+// Fibers: functions on separate stacks.
 #pragma once
 #include <cstddef>
 
 namespace kiln::ptx {
 
-/// A stack of its own, on which a function runs until it leaves, and goes on when it is entered again. What
-/// is left of an ended one is dropped without destructors.
+/// A function on a separate stack. It runs until it leaves, and continues when it is entered again. An ended
+/// fiber's stack is dropped without destructors.
 class Fiber {
  public:
   explicit Fiber(std::size_t stack_bytes);
@@ -16,7 +17,7 @@ class Fiber {
   void start(void (*run)(void*), void* argument);
   /// Goes on in the fiber. Returns when it leaves.
   void enter();
-  /// From within the fiber: goes on behind enter().
+  /// From within the fiber: returns from enter().
   void leave();
 
  private:

@@ -1,4 +1,4 @@
-// Kernels of Kiln of every schedule, with inputs that leave no place of them without effect: extents that end
+// Kernels of Kiln of every schedule, with inputs that leave no instruction without effect: extents that end
 // within blocks, warps and stripes; a maximum in every lane; values of all branches of the functions.
 #include "frontend/model/planned_model.h"
 #include "model_case.h"
@@ -31,8 +31,8 @@ Tensor normal(const Shape& shape, unsigned where = 1) {
   return tensor_of(shape, [&](std::int64_t) { return distribution(random); });
 }
 
-/// Rows whose maxima are at both ends of each warp's stripe of 32 elements, then all over; the first
-/// element of the second row is above all of the row before.
+/// Rows whose maxima are at both ends of each warp's stripe of 32 elements, then all over. The first element
+/// of the second row is above all of the preceding row.
 Tensor maxima_everywhere(const Shape& shape) {
   const std::vector<float> x = normal(shape).to_vector<float>();
   const std::int64_t length = shape[1], ends = 2 * ((length + 31) / 32);
@@ -44,7 +44,7 @@ Tensor maxima_everywhere(const Shape& shape) {
   });
 }
 
-/// Zeros, subnormals, infinities, NaN and where functions leave the range of floats; then values all over the
+/// Zeros, subnormals, infinities, NaN and where functions leave the range of floats. Then values all over the
 /// range of the functions, and near the middle between two multiples of ln 2, where exp rounds x / ln 2.
 Tensor extremes(std::int64_t count) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -82,8 +82,9 @@ Tensor extremes(std::int64_t count) {
   });
 }
 
-/// Where polynomials end, so that their terms of high degree matter: near odd multiples of ln 2 / 2 for exp,
-/// half of that for tanh, below 5/8 for that of tanh, near the square root of 2 and its half for log.
+/// The ends of polynomials' ranges, so that their terms of high degree matter: near odd multiples of ln 2 / 2
+/// for exp, half of that for tanh, below 5/8 for tanh's polynomial, near the square root of 2 and its half
+/// for log.
 Tensor at_ends(std::int64_t count) {
   constexpr double ln_2 = 0.6931471805599453;
   std::mt19937 random(6);
@@ -105,8 +106,8 @@ Tensor at_ends(std::int64_t count) {
   });
 }
 
-/// Of sizes so uneven that the sum of a row is that of a few elements, others in each row, with the others
-/// in its last bits.
+/// Sizes so uneven that a few elements, others in each row, dominate the sum of a row; the remaining ones
+/// change its last bits.
 Tensor uneven(const Shape& shape) {
   std::mt19937 random(4);
   std::normal_distribution<double> distribution;
@@ -125,7 +126,7 @@ Tensor indices(const Shape& shape, int below) {
 
 using Inputs = std::map<std::string, Tensor>;
 
-/// What is computed, with inputs of several shapes: extents are arguments of most kernels.
+/// A network, with inputs of several shapes: extents are arguments of most kernels.
 struct Network {
   std::string name;
   Symbol result;
@@ -169,12 +170,12 @@ std::vector<Network> networks() {
       {"long maxima", F::max(x, 1), of_x({normal({2, 66001})}), {MutantKind::barrier}},
       {"columns", F::sum(x, 0),
        of_x({normal({603, 5}), normal({1023, 3}), normal({7, 5}), normal({513, 3}), uneven({512, 9})})},
-      // More halvings, whose bounds are those of the kernel above.
+      // More halvings, with the bounds of the kernel above.
       {"long columns",
        F::sum(x, 0),
        of_x({normal({1025, 3}), uneven({2049, 9}), normal({3007, 5})}),
        {MutantKind::global_offset, MutantKind::rounding, MutantKind::exchange}},
-      // Row fusions, by two warps a row. Their exp is that of the kernel above.
+      // Row fusions, by two warps a row. Their exp is the kernel's above.
       {"softmax", F::softmax(x),
        of_x({maxima_everywhere({60, 587}), maxima_everywhere({60, 576}), maxima_everywhere({64, 513}),
              maxima_everywhere({60, 556})}),
@@ -240,7 +241,7 @@ class MutantRun {
 
   const std::vector<PlannedKernel>& kernels() const { return planned_.plan.kernels; }
 
-  /// What becomes of the network if the kernel whose text is `from` is another one.
+  /// The outcome of the network with another kernel in place of the one whose text is `from`.
   Noticed run(const std::string& from, const std::string& to) {
     static std::uint64_t changed = 0;
     ExecutablePlan plan = planned_.plan;

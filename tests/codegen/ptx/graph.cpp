@@ -1,3 +1,4 @@
+// Adds nodes to graphs of work and runs them in an order that the seed chooses.
 #include "graph.h"
 
 #include <algorithm>

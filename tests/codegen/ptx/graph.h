@@ -1,3 +1,4 @@
+// Graphs of work, as CUDA's.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -5,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-/// Graphs of work: a node's is done after that of the nodes that it depends on.
+/// The work of a node is done after the work of the nodes that it depends on.
 namespace kiln::ptx {
 
 class Graph {
@@ -26,7 +27,7 @@ class Graph {
   std::vector<std::shared_ptr<char>> handles_;
 };
 
-/// The graphs of the device and those that can be launched, by their handles.
+/// The graphs of the device and the graphs that can be launched, by their handles.
 class Graphs {
  public:
   void* create();

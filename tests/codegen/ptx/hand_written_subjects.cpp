@@ -1,3 +1,4 @@
+// Kernels written by hand, as subjects of mutants.
 #include "mutant_subjects.h"
 #include "sample_kernels.h"
 

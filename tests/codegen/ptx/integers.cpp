@@ -1,3 +1,4 @@
+// PTX instructions on integers that LLVM has no instruction for.
 #include "integers.h"
 
 namespace kiln::ptx {

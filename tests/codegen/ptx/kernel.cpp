@@ -1,3 +1,4 @@
+// Compiles a module's entry by ORC.
 #include "kernel.h"
 
 #include "ptx_forms.h"

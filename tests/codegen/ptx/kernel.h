@@ -1,3 +1,4 @@
+// A module's kernel as code of this machine.
 #pragma once
 #include "ptx_text.h"
 #include "thread.h"

@@ -1,3 +1,4 @@
+// Runs the threads of a launch and checks their accesses and barriers.
 #include "launch.h"
 
 #include "fiber.h"
@@ -43,7 +44,7 @@ class Order {
 
 }  // namespace
 
-/// What launches use one after another: the device runs one at a time.
+/// Memory that successive launches reuse: the device runs one at a time.
 struct Machine {
   static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
   std::vector<std::unique_ptr<Fiber>> fibers;  // by thread of a block
@@ -116,7 +117,7 @@ Launch::Result Launch::run() {
       m.fibers.back()->start(&Machine::run_thread, reinterpret_cast<void*>(i));
     }
     run_blocks();
-    // What runs on them is given up.
+    // Their unfinished functions are given up.
     if (result_ != done) m.fibers.clear();
   } else {
     // A fiber as well, so that a defect can end it.
@@ -130,7 +131,7 @@ Launch::Result Launch::run() {
   return result_;
 }
 
-/// What is the same for all threads, of which this is one of those that are there at once.
+/// State that is the same for all threads; `t` is one of the threads that exist at once.
 void Launch::prepare(Thread& t, std::size_t slot) {
   Machine& m = Machine::get();
   t.parameters = parameters_;

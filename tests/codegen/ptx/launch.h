@@ -1,3 +1,4 @@
+// One launch of a kernel on the emulated device.
 #pragma once
 #include "kernel.h"
 #include "memory.h"
@@ -19,8 +20,8 @@ struct Extent {
   std::uint64_t count() const { return std::uint64_t{x} * y * z; }
 };
 
-/// One launch of a kernel. Threads of a kernel that has no barriers or shuffles run one after another; those
-/// of others are fibers, which change there, a block after the other. KILN_PTX_SEED chooses the orders.
+/// One launch of a kernel. Threads of a kernel without barriers and shuffles run one after another. Threads
+/// of other kernels are fibers, which switch there, block by block. KILN_PTX_SEED chooses the orders.
 ///
 /// The first defect is told on stderr and ends the launch. It leaves the fibers where they are: code that may
 /// leave them owns nothing then.
@@ -32,7 +33,7 @@ class Launch {
   enum Result { done, illegal_address, failed };
   Result run();
 
-  // What kernels call, thread.h.
+  // The functions that kernels call, thread.h.
   void* access(Thread&, std::uint64_t address, std::uint32_t bytes, bool writes, Space, std::uint32_t line);
   void barrier(Thread&, std::uint32_t id, bool is_aligned, std::uint32_t line);
   std::uint64_t shuffle(Thread&, std::uint32_t value, std::uint32_t by, std::uint32_t clamp,

@@ -1,3 +1,4 @@
+// The limits of the emulated card.
 #include "limits.h"
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// The limits of the emulated card.
 #pragma once
 #include "launch.h"
 

@@ -1,5 +1,5 @@
 // cuGetProcAddress of the emulated device. A driver of CUDA 11.3 or later has it, and Kiln then gets all
-// functions from it: its calls are counted, for tests of what it asks the driver for.
+// functions from it. Its calls are counted, for tests of Kiln's calls of the driver.
 #include "driver_functions.h"
 
 #include <atomic>
@@ -36,7 +36,7 @@ struct Counted<function> {
 }  // namespace
 
 #pragma GCC visibility push(default)
-/// Names are those of cuda.h: of the symbols, without a version.
+/// Names of symbols as in cuda.h, without a version.
 extern "C" int cuGetProcAddress(const char* name, void** function, int version, std::uint64_t) {
   if (version < 11000) return kiln::nvidia::not_found;
   const std::string wanted = name;

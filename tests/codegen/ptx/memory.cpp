@@ -1,3 +1,4 @@
+// Allocations of the emulated device, filled with NaN.
 #include "memory.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Global memory of the emulated device.
 #pragma once
 #include "shadow.h"
 
@@ -37,7 +38,7 @@ class Memory {
   bool copy(std::uint64_t to, std::uint64_t from, std::size_t bytes);
   bool fill(std::uint64_t to, unsigned char value, std::size_t bytes);
 
-  /// The next of marks, of which a launch takes as many as it needs.
+  /// The next mark; a launch takes as many as it needs.
   Mark next_mark = first_mark;
   /// Before a launch, which has 2^31 marks then. Whether marks started anew.
   bool renew_marks();

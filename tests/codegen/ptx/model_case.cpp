@@ -1,3 +1,4 @@
+// Golden models as cases, and their kernels.
 #include "model_case.h"
 
 #include "frontend/model/planned_model.h"

@@ -1,3 +1,4 @@
+// Models with inputs, run on the CPU and on the device.
 #pragma once
 #include <kiln/kiln.h>
 

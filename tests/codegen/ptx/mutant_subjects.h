@@ -1,3 +1,4 @@
+// Kernels that mutants are made of.
 #pragma once
 #include "mutants.h"
 

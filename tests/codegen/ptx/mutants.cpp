@@ -1,3 +1,4 @@
+// Makes the mutants of a kernel's text.
 #include "mutants.h"
 
 #include <algorithm>
@@ -155,7 +156,7 @@ void add_exchanges(const Instruction& i, Changes& out) {
     exchange(2, 3);
 }
 
-/// What the instruction can be changed to.
+/// The possible changes of the instruction.
 Changes changes_of(const Instruction& i) {
   Changes out;
   const std::string_view name = i.name();

@@ -1,3 +1,4 @@
+// Mutants: kernels with one small mistake.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -31,8 +32,9 @@ struct Mutant {
   std::string apply(const std::string& ptx) const;
 };
 
-/// Of each instruction that has changes. Of more than 64 instructions of a kernel with the same opcode and
-/// changes of the same kind, 8 to 16 evenly spaced ones: a product has hundreds of like multiply-adds.
+/// The mutants of each instruction that has changes. Of more than 64 instructions of a kernel with the same
+/// opcode and the same kind of change, only 8 to 16 evenly spaced ones: a product has hundreds of similar
+/// multiply-adds.
 std::vector<Mutant> mutants_of(const std::string& ptx);
 
 }  // namespace kiln::ptx

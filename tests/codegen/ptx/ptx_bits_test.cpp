@@ -83,8 +83,8 @@ TEST_CASE("products of all shapes", "[products]") {
     Shape a, b;
     bool transposes_a = false, transposes_b = false;
   };
-  // Within a tile and over its border; less than a step of k, a part of one, several chunks; batches; tiles
-  // of 128 by 128, of which there are many.
+  // Within a tile and over its border; less than a step of k, a part of one, several chunks; batches; many
+  // tiles of 128 by 128.
   const std::vector<Product> products = {{{5, 7}, {7, 9}},
                                          {{64, 16}, {16, 64}},
                                          {{65, 33}, {33, 130}},

@@ -20,7 +20,7 @@ Sample sample(std::string_view body) {
   return s;
 }
 
-/// The address of the thread's word of x in %rd7, that of the next thread's in %rd8.
+/// The address of the thread's word of x in %rd7, of the next thread's word in %rd8.
 const std::string own_word = R"(
 mov.b64 %rd6, x;
 add.s64 %rd7, %rd6, %rd3;

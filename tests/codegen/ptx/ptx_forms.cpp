@@ -1,3 +1,4 @@
+// The versions and targets that PTX instructions need.
 #include "ptx_forms.h"
 
 #include <fmt/format.h>

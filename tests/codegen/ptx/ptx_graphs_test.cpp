@@ -10,7 +10,7 @@ using Catch::Matchers::Contains;
 namespace {
 
 /// A graph, memory of 16 words that hold n at word n, and a kernel that adds n to the word at `in` and writes
-/// the sum to that at `out`.
+/// the sum to the word at `out`.
 struct GraphOfSums {
   void *graph = nullptr, *module = nullptr, *function = nullptr;
   std::uint64_t memory = 0;

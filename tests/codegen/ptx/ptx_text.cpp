@@ -1,3 +1,4 @@
+// Splits PTX into declarations, labels and instructions.
 #include "ptx_text.h"
 
 #include <algorithm>
@@ -114,7 +115,7 @@ class Parser {
   }
 
  private:
-  /// The code of a line, or of the lines of an instruction, at the last of which it is whole.
+  /// The code of a line. An instruction of several lines is returned whole at its last one.
   std::string_view whole(std::string_view code) {
     const bool begins = in_body_ && !code.empty() && code.front() >= 'a' && code.front() <= 'z' &&
                         !code.ends_with(';') && !code.ends_with(':');

@@ -1,3 +1,4 @@
+// PTX text in pieces.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +50,7 @@ struct Entry {
   std::vector<Parameter> parameters;
   std::vector<Registers> registers;
   std::vector<Local> locals;
-  std::vector<Shared> shared;  ///< those of the launch's size last, all at the end of the others
+  std::vector<Shared> shared;  ///< sized by the launch: last, all at the end of the others
   std::vector<Line> lines;
   std::size_t parameter_bytes = 0, shared_bytes = 0;
   std::size_t local_bytes = 0;     ///< with alignment, for a first byte aligned to 16

@@ -1,3 +1,4 @@
+// Translates PTX instructions to LLVM IR, by the PTX manual.
 #include "ptx_to_llvm.h"
 
 #include "integers.h"
@@ -496,7 +497,7 @@ class Translator {
       // The operand that is no NaN; 0 is above -0.
       if (name_ == "max") return out(b_.CreateBinaryIntrinsic(llvm::Intrinsic::maximumnum, in(1), in(2)));
       if (name_ == "min") return out(b_.CreateBinaryIntrinsic(llvm::Intrinsic::minimumnum, in(1), in(2)));
-      // The sign is that of the first operand.
+      // The sign is the first operand's.
       if (name_ == "copysign") return out(b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, in(2), in(1)));
     }
     fail("an instruction that is not known");

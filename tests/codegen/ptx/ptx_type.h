@@ -1,3 +1,4 @@
+// The types of PTX instructions.
 #pragma once
 #include <llvm/ADT/StringRef.h>
 

@@ -1,3 +1,4 @@
+// Kernels written by hand, with their inputs and results.
 #include "sample_kernels.h"
 
 #include <cmath>
@@ -238,7 +239,8 @@ add.s32 %r3, %r3, %r5;
   return body + "mad.lo.s32 %r6, %r4, 1000, %r3;\nst.global.b32 [%rd5], %r6;\nret;";
 }
 
-// A product of matrices by each warp. Lane l reads words l, l + 32, ... of A, B and C, and writes those of D.
+// A product of matrices by each warp. Lane l reads words l, l + 32, ... of A, B and C, and writes such words
+// of D.
 std::string matrices(std::string_view form) {
   std::string body;
   for (int i = 0; i < 10; ++i) body += fmt::format("ld.global.nc.b32 %r{}, [%rd4+{}];\n", 10 + i, 128 * i);
@@ -300,7 +302,7 @@ std::uint32_t half(int n, bool is_f16) {
   return (exponent + 15) << 10 | (static_cast<unsigned>(n) << (10 - exponent) & 1023);
 }
 
-/// The fragments are those of the PTX manual's formulas for each element that a lane has.
+/// Fragments by the PTX manual's formulas for each element that a lane has.
 RightSample matrices_sample(const char* name, const char* form, bool is_f16) {
   constexpr std::size_t n = 8, k = 16, lanes = 32;
   const auto a = [](std::size_t row, std::size_t col) {

@@ -1,3 +1,4 @@
+// Right kernels with barriers, shuffles and shared memory, and their results.
 #pragma once
 #include "device_run.h"
 

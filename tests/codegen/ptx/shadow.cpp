@@ -1,3 +1,4 @@
+// Marks of accesses, checked and updated.
 #include "shadow.h"
 
 #include <algorithm>

@@ -1,16 +1,17 @@
+// Shadow memory: the last writer and reader of each word.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
-/// Who wrote and who read memory last, as marks. Marks grow: those of a launch are above those of all before,
-/// and a thread of a block gets a new one at each barrier. So an order of two accesses is a comparison.
+/// Who wrote and who read memory last, as marks. Marks grow: a launch's marks are above all earlier ones, and
+/// a thread of a block gets a new one at each barrier. So an order of two accesses is a comparison.
 namespace kiln::ptx {
 
 using Mark = std::uint32_t;
 constexpr Mark nobody = 0, host = 1, first_mark = 2;
 
-/// The marks of a launch, when a thread accesses memory: from `launch` on those of this launch, from `block`
-/// on those of the thread's block, from `epoch` on those since its last barrier. Below `oldest` nobody wrote.
+/// The ranges of marks at an access of a thread. From `launch` on: this launch; from `block` on: the thread's
+/// block; from `epoch` on: since its last barrier. Below `oldest` nobody wrote.
 struct Period {
   Mark oldest, launch, block, epoch;
 
@@ -21,7 +22,7 @@ struct Period {
   Mark read_only() const { return launch; }        ///< read by ld.global.nc
   Mark many_blocks() const { return launch + 1; }  ///< read by threads of several blocks
   Mark many_threads() const { return epoch; }      ///< read by threads of this block since the barrier
-  static constexpr Mark of_launch = 2;             ///< so many marks precede the first block's
+  static constexpr Mark of_launch = 2;             ///< the number of marks before the first block's
 };
 
 enum class Clash { none, unwritten, written, read };
@@ -75,7 +76,7 @@ class Shadow {
 
   /// The host wrote it, or nobody.
   void set(std::size_t at, std::size_t bytes, Mark mark);
-  /// As from[from_at, from_at + bytes), of which only matters whether somebody wrote it.
+  /// As from[from_at, from_at + bytes), where only matters whether somebody wrote it.
   void copy(std::size_t at, Shadow& from, std::size_t from_at, std::size_t bytes);
   /// Marks of launches become the host's: marks start anew.
   void forget_launches();

@@ -1,3 +1,4 @@
+// Runs the work of streams when somebody waits.
 #include "stream.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Streams: work in order, done as late as possible.
 #pragma once
 #include <cstdint>
 #include <deque>

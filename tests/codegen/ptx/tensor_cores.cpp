@@ -1,3 +1,4 @@
+// Products of matrices by a warp.
 #include "tensor_cores.h"
 
 #include <bit>

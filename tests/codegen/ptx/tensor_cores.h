@@ -1,3 +1,4 @@
+// Products of matrices by a warp.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -20,8 +21,8 @@ struct MmaFragments {
 };
 constexpr std::uint32_t mma_words = sizeof(MmaFragments) / sizeof(std::uint32_t);
 
-/// The fragments of D of the 32 lanes of a warp. The order of the sum, which NVIDIA does not specify, is that
-/// of k here, in f64 and rounded once: it is right for sums that are exact in f32 in any order.
+/// The fragments of D of the 32 lanes of a warp. NVIDIA does not specify the order of the sum. Here it
+/// ascends in k, in f64 and rounded once: right for sums that are exact in f32 in any order.
 std::array<std::array<std::uint32_t, 4>, 32> multiply_add(Mma, const std::array<MmaFragments, 32>& lanes);
 
 }  // namespace kiln::ptx

@@ -1,10 +1,11 @@
+// The interface between translated code and the device.
 #pragma once
 #include "tensor_cores.h"
 
 #include <cstddef>
 #include <cstdint>
 
-/// What translated code reads of the thread that it runs for, and what it calls.
+/// The state of a thread that translated code reads, and the functions that it calls.
 namespace kiln::ptx {
 
 class Launch;
@@ -34,7 +35,7 @@ extern "C" {
 /// An access's address in this process. One that is not allowed ends the launch.
 void* kiln_ptx_access(kiln::ptx::Thread*, std::uint64_t address, std::uint32_t bytes, bool writes,
                       kiln::ptx::Space, std::uint32_t line);
-/// Returns when all threads of the block have called it. Aligned: those of a warp at the same line.
+/// Returns when all threads of the block have called it. Aligned: all of a warp at the same line.
 void kiln_ptx_barrier(kiln::ptx::Thread*, std::uint32_t id, bool is_aligned, std::uint32_t line);
 /// The bits, and above them the predicate.
 std::uint64_t kiln_ptx_shuffle(kiln::ptx::Thread*, std::uint32_t value, std::uint32_t by, std::uint32_t clamp,

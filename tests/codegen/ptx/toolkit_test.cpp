@@ -29,8 +29,8 @@ Cases cases_of(const std::vector<std::string>& folders) {
   };
 }
 
-/// Every `step`-th distinct kernel of the cases, for both architectures: at least so many. ptxas takes a
-/// sixth of a second for a kernel: each of the machine's cores runs one.
+/// Every `step`-th distinct kernel of the cases, for both architectures: `least` or more. ptxas takes a sixth
+/// of a second for a kernel: each of the machine's cores runs one.
 void assemble(const Cases& cases, std::size_t step, std::size_t least) {
   const auto ptxas = codegen::find_cuda_tool("ptxas");
   if (!ptxas) {
