@@ -105,7 +105,7 @@ TEST_CASE("one Attr assigned to another gives its value") {
   a.scale = b.scale;
   b.scale = 8;
   CHECK(a.scale.get() == 7);
-  // A block assigned as a whole takes its Attrs along, and leaves those of its former copies.
+  // A block assigned as a whole takes its Attrs along, and leaves the Attrs of its former copies.
   const Scale old = a;
   a = b;
   CHECK(a.scale.get() == 8);

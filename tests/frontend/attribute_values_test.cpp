@@ -70,7 +70,7 @@ TEST_CASE("SyncBatchNorm of several devices trains on none", "[attributes]") {
   const std::map<std::string, Tensor> in{
       {"x0", x}, {"x1", ones}, {"x2", nd::zeros({3})}, {"x3", nd::zeros({3})}, {"x4", ones}};
   CHECK_THAT(error_of_file(symbol, in, /*train=*/true), Catch::Contains("ndev"));
-  // What each device does by itself.
+  // The result of each device by itself.
   const Tensor y = Model::from_symbol(symbol).run(in)[0];
   CHECK(same_bits(y, F::BatchNorm(x, ones, nd::zeros({3}), nd::zeros({3}), ones, {.fix_gamma = false})));
 }

@@ -195,7 +195,7 @@ TEST_CASE("names come from scopes") {
   nn::Dense a(2), b(2);
   const auto number = [](const Block& x) { return std::stoi(x.name().substr(5)); };
   CHECK(number(b) == number(a) + 1);
-  // a name space without a prefix of its own
+  // a name space without a prefix
   nn::HybridSequential bare({.prefix = ""});
   auto scope = bare.name_scope();
   CHECK_THAT(nn::Dense(1).prefix(), !Contains("bare"));

@@ -19,7 +19,7 @@ Tensors with_inputs(const Net::Body& body, const Tensors& in) {
     Tensors own;
     for (const Tensor& t : in) own.push_back(t.copy());
     Tensors out = net(own);
-    // What the caller writes into a result shows which arrays the results are.
+    // The caller's writes into results show which arrays the results are.
     for (std::size_t i = 0; i < out.size(); ++i) out[i] += static_cast<int>(i + 1);
     out.insert(out.end(), own.begin(), own.end());
     out.push_back(random::uniform(0, 1, {2}));

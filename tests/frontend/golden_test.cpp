@@ -31,8 +31,8 @@ const std::set<std::string>& known_operators() {
 }
 
 /// Operators of float16 whose results the definition leaves no choice in: the exact number of the operands,
-/// rounded once if at all (IEEE 754's operations, remainders, choices, comparisons), and no sum of several.
-/// The golden cases' tolerance for float16 is made for the others.
+/// rounded at most once, and no sum of several. They are IEEE 754's operations, remainders, choices and
+/// comparisons. The golden cases' tolerance for float16 is made for the others.
 const std::set<std::string> exact_in_f16{"abs",
                                          "sign",
                                          "floor",

@@ -1,4 +1,4 @@
-// The state that hybrid_forward can read or scope through the public headers, as README lists it: a change of
+// The state that hybrid_forward can read or scope through the public headers, as README lists it. A change of
 // it between two calls is followed, as by an eager network, or it is baked in and Check::recording finds it.
 #include "function_net.h"
 

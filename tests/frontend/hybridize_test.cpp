@@ -96,7 +96,7 @@ TEST_CASE("a new array for a parameter is seen") {
   outer.initialize(init::One());
   outer.hybridize();
   CHECK(outer(ones({1, 1})).to_vector<float>() == Floats{1});
-  net.weight.cast(DType::f64);  // behind the network's back
+  net.weight.cast(DType::f64);  // unknown to the network
   CHECK(outer(ones({1, 1}, DType::f64)).to_vector<float>() == Floats{1});
   net.weight.cast(DType::f32);
   net.weight.set_data(full({1, 1}, 5));
@@ -341,7 +341,7 @@ TEST_CASE("a network may have no inputs", "[runs]") {
   random::seed(2);
   CHECK(same_bits(step(), first));
 
-  // The same block in a network with inputs, of constants, of states alone, and without any tensor of its own
+  // The same block in a network with inputs, of constants, of states alone, and without any tensor
   Tensor count = zeros({1});
   Net counts([count](F&, const Tensors&) {
     Tensor c = count;

@@ -1,5 +1,5 @@
-// Calls that write their inputs: where the plan computes the new contents, and that bits are those of eager
-// runs.
+// Calls that write their inputs: where the plan computes the new contents, and that the bits equal eager
+// runs'.
 #include "function_net.h"
 #include "temporary_folder.h"
 
@@ -108,7 +108,7 @@ TEST_CASE("two updates of one input", "[in_place]") {
   const auto chain = [](F&, const Tensors& in) {
     Tensor w = in[0];
     w -= in[1];
-    w *= F::sum(w);  // a kernel of its own, after that of the first update
+    w *= F::sum(w);  // a separate kernel, after the kernel of the first update
     return Tensors{w};
   };
   CHECK(writes_of(chain, {values({n}), values({n}, DType::f32, 1)}) == Writes{1, 0});

@@ -1,3 +1,4 @@
+// Initial values: their distributions, their bits, and the choice of an initializer by name.
 #include "counted_allocations.h"
 #include "temporary_folder.h"
 
@@ -129,7 +130,7 @@ TEST_CASE("weights that depend on their place", "[initializer]") {
 
 namespace {
 
-/// A layer "net_" with a weight and a bias, which has an initializer of its own.
+/// A layer "net_" with a weight and a bias; the bias has an initializer.
 struct TwoParameters {
   ParameterDict dict{"net_"};
   Parameter weight = dict.get("weight", {2}), bias = dict.get("bias", {2}, {.init = init::Constant(7)});
@@ -212,7 +213,7 @@ TEST_CASE("a seed gives the same initial values in every version", "[initializer
   };
   CHECK(some(init::Uniform(1)) == std::vector<double>{0x1.0e8a86p-3, -0x1.a8f0b8p-1, 0x1.b88506p-3,
                                                       -0x1.67eab4p-2, -0x1.75a9c6p-1, 0x1.b6a16p-2});
-  // The last bits are those of the C library's logarithm and cosine.
+  // The last bits depend on the C library's logarithm and cosine.
   const std::vector<double> normal = some(init::Normal(1));
   const double expected[] = {0x1.1cb476p+0, 0x1.50d742p-1,  -0x1.59e65cp+0,
                              0x1.261a82p-1, -0x1.8da2acp-4, 0x1.88d9f2p+0};

@@ -1,6 +1,6 @@
-// Every layer, cell and loss of which MXNet's reference data has a case: built here it writes the file that
-// MXNet exported, byte for byte, takes MXNet's parameters and gives MXNet's outputs, the same bits eagerly
-// and hybridized.
+// Every layer, cell and loss with a case in MXNet's reference data. Built here it writes the file that MXNet
+// exported, byte for byte, takes MXNet's parameters and gives MXNet's outputs, the same bits eagerly and
+// hybridized.
 #include "golden_files.h"
 #include "same_bits.h"
 

@@ -1,4 +1,4 @@
-// Loops and branches in loops and branches, on arrays from outside and views of them: what one body records
+// Loops and branches in loops and branches, on arrays from outside and views of them. Records of one body
 // must not reach another, and random numbers are the same eagerly and compiled.
 #include "function_net.h"
 

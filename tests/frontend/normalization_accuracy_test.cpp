@@ -1,5 +1,5 @@
-// Normalizations where the mean is large beside the deviation: of equal elements the result is beta, of
-// others it is close to that of the same formula in f64.
+// Normalizations where the mean is large beside the deviation: the result of equal elements is beta; of
+// others it is close to the same formula in f64.
 #include "function_net.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Every operator of numpy mode with every combination of dtypes, beside what MXNet computes
-// (numpy_dtypes/make.py). What differs is in the table of docs/differences-numpy.md.
+// Every operator of numpy mode with every combination of dtypes, compared with MXNet's results
+// (numpy_dtypes/make.py). The table of docs/differences-numpy.md has the differences.
 #include "golden_files.h"
 #include "numpy_mode.h"
 #include "operator_call.h"

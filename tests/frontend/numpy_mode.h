@@ -1,3 +1,4 @@
+// A scope of numpy mode.
 #pragma once
 #include <kiln/kiln.h>
 

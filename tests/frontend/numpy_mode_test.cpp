@@ -1,4 +1,4 @@
-// npx::set_np(): numpy mode for a program. What single operators of that mode compute is in numpy_test.cpp.
+// npx::set_np(): numpy mode for a program. Results of single operators are tested in numpy_test.cpp.
 #include "numpy_mode.h"
 
 #include "function_net.h"
@@ -191,7 +191,7 @@ TEST_CASE("a net of Gluon's layers in numpy mode is exported as one", "[numpy]")
   const std::string text = golden::read_text(prefix + "-symbol.json");
   CHECK_THAT(text, Catch::Contains("\"is_np_shape\": [\"int\", 1]"));
   CHECK_THAT(text, Catch::Contains("batch_flatten0"));
-  // The arrays have the magic V3, and so have those of save_parameters().
+  // The arrays have the magic V3; so have the arrays of save_parameters().
   CHECK(golden::read_text(prefix + "-0000.params").substr(24, 4) == "\xCA\xFA\x93\xF9");
   net.save_parameters(prefix + ".params");
   CHECK(golden::read_text(prefix + ".params").substr(24, 4) == "\xCA\xFA\x93\xF9");

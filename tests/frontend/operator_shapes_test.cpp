@@ -1,5 +1,6 @@
-// Shapes that contradict an operator's rule are errors, and others are not: every operator, each input with
-// one extent of 1, of 0 and one larger, with one axis more and one less, as MXNet's infer_shape answers.
+// Shapes that contradict an operator's rule are errors, and others are not. Every operator, each input with
+// one extent of 1, of 0 and one larger, with one axis more and one less; the expectation is MXNet's
+// infer_shape.
 #include "shapes/differences.h"
 #include "shapes/shape_cases.h"
 

@@ -18,7 +18,7 @@ namespace {
 
 /// How an operator stands in a larger graph.
 enum class Place {
-  between,  ///< behind and before pointwise operators
+  between,  ///< after and before pointwise operators
   viewed,   ///< its inputs are views of arrays stored in another order; its results are used twice
 };
 
@@ -35,7 +35,7 @@ struct Sweep {
     filled.emplace_back(name, kind);
     return graph.add_variable(name, values(name, shape, dtype, kind, false));
   }
-  /// The variables' values with NaN, infinities and the like among them.
+  /// The variables' values, with NaN, infinities and other special values among them.
   std::map<std::string, Tensor> special_values() const {
     std::map<std::string, Tensor> all;
     for (const Node& node : graph.nodes)
@@ -91,7 +91,7 @@ void add_placed(Sweep& sweep, const Row& row, const std::string& op, const Sampl
   }
 }
 
-/// What the operator alone makes of a sample: its results' dtypes, or why Kiln refuses it.
+/// The operator alone on a sample: its results' dtypes, or why Kiln refuses it.
 struct Outcome {
   std::vector<DType> types;
   std::string refusal;
@@ -123,8 +123,8 @@ Outcome outcome_of(const std::string& op, const Sample& sample, DType dtype) {
   }
 }
 
-/// Which samples a dtype gets: all for float32, half for the others. That half is one in which each bit of
-/// the number, which for with_ones() is whether an extent is 1, takes both values.
+/// Whether a dtype gets a sample: float32 gets all, others half. In that half each bit of the number takes
+/// both values; for with_ones() a bit says whether an extent is 1.
 bool takes(const Sample& sample, std::size_t number, DType dtype, std::size_t rows) {
   if (sample.large || dtype == DType::f32) return dtype == DType::f32;
   return rows < 4 ||

@@ -1,4 +1,4 @@
-// Windows of a full pooling that lie wholly behind the end of an axis: MXNet 1.9.1's numbers.
+// Windows of a full pooling wholly after the end of an axis: MXNet 1.9.1's numbers.
 #include "function_net.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// The random bits behind numbers of each dtype, as kiln.random_uniform in ir/KilnOps.td defines them.
+// The random bits of numbers of each dtype, as kiln.random_uniform in ir/KilnOps.td defines them.
 #include "function_net.h"
 
 #include <array>
@@ -110,7 +110,7 @@ TEST_CASE("numbers of float32 and narrower are those of float32, rounded") {
 }
 
 TEST_CASE("what float32 draws has not changed with float64") {
-  // Recorded before float64 had numbers of its own.
+  // Recorded before float64 had separate random numbers.
   random::seed(42);
   const Tensor last =
       nd::concat({random::uniform(0, 1, {2}), random::normal(0, 1, {2}), random::gamma(2.5, 1, {2}),

@@ -77,7 +77,7 @@ TEST_CASE("unrolled cells begin with states of any batch", "[inference]") {
 }
 
 TEST_CASE("a batch goes backwards through split, dense and sum", "[inference]") {
-  // Nothing but the sum ties the state's batch to that of data.
+  // Nothing except the sum ties the state's batch to the batch of data.
   const char* const text = R"json({"nodes": [
     {"op": "null", "name": "data", "inputs": []},
     {"op": "null", "name": "w", "attrs": {"__shape__": "(24, 0)"}, "inputs": []},
@@ -90,7 +90,7 @@ TEST_CASE("a batch goes backwards through split, dense and sum", "[inference]") 
   golden::write_text("gate-symbol.json", text);
   const Symbol symbol = Symbol::load("gate-symbol.json");
   CHECK(symbol.infer_shape({{"data", {5, 8}}}).arguments == std::vector<Shape>{{5, 8}, {24, 8}});
-  // What is not known is not guessed.
+  // Unknown extents are not guessed.
   CHECK(!symbol.infer_shape({}).complete);
   CHECK(symbol.infer_shape({}).outputs[0] == Shape{0, 8});
   SymbolBlock block = SymbolBlock::imports("gate-symbol.json", {"data"});

@@ -260,7 +260,7 @@ TEST_CASE("eager and compiled runs have the same bits") {
         Runner net(cell, 3);
         const autograd::TrainMode mode(train);
         net.hybridize(false);
-        net(inputs);  // deferred shapes: initialisers draw from a stream of their own
+        net(inputs);  // deferred shapes: initialisers draw from a separate stream
         random::seed(11);
         const Tensors eager = net(inputs);
         net.hybridize();
@@ -349,7 +349,7 @@ TEST_CASE("cells that keep tensors begin anew in a recording") {
   without.hybridize();
   CHECK_THAT(error_of([&] { without(x); }),
              Contains("ZoneoutCell") && Contains("call reset() before the first step"));
-  // Steps outside of a network go on from a state that a recording did not leave behind.
+  // Steps outside of a network start from a state that no recording has left.
   cell->reset();
   auto [y, states] = (*cell)(x({slice(), 0}), cell->begin_state(1));
   CHECK(y.shape() == Shape{1, 4});

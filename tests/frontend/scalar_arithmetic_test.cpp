@@ -223,7 +223,7 @@ TEST_CASE("numpy mode: a fraction makes integers float64, a comparison is bool",
 }
 
 TEST_CASE("a write converts the value to the array's dtype", "[scalar]") {
-  // What a conversion makes of it, out of range too: Tensor::astype.
+  // The result of a conversion, out of range too: Tensor::astype.
   const Tensor values = Tensor({300, -1, 1e10, 0.5, 2.75, 0}, DType::f64);
   for (const DType dtype : dtypes)
     for (const DType from : dtypes) {

@@ -1,5 +1,5 @@
 // Networks that share the parameters of another: Gluon's idiom, a dictionary given to the outermost block,
-// whose name scope hands it on. What is shared is MXNet 1.9.1's answer to the same programs.
+// whose name scope hands it on. Which parameters are shared is MXNet 1.9.1's answer to the same programs.
 #include <kiln/contrib.h>
 #include <kiln/kiln.h>
 #include <kiln/model_zoo.h>
@@ -25,7 +25,7 @@ Make with_scope(std::function<void(Container&)> fill) {
   };
 }
 
-/// The names of b's parameters that are not those of a.
+/// The names of b's parameters that a does not have.
 std::vector<std::string> own(const Block& b, const Block& a) {
   const ParameterDict theirs = a.collect_params();
   std::vector<std::string> out;

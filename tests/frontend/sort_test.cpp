@@ -102,7 +102,7 @@ TEST_CASE("sorted values are the elements themselves, on any axis", "[sort]") {
     };
     const Tensors y = everywhere(body, {x});
     CHECK(y[0].shape() == x.shape());
-    // Each line along the axis holds the same elements, rising; NaNs are behind.
+    // Each line along the axis holds the same elements, rising; NaNs are last.
     const Tensor lines = nd::swapaxes(y[0], {.dim1 = axis < 0 ? 1 : axis, .dim2 = 2});
     const Doubles v = lines.to_vector<double>();
     const auto n = static_cast<std::size_t>(lines.shape()[2]);

@@ -23,7 +23,7 @@ Moments moments_of(const Tensor& x) {
   return m;
 }
 
-/// Mean and variance within five standard errors, of which the variance's follows from the excess kurtosis.
+/// Mean and variance within five standard errors; the variance's follows from the excess kurtosis.
 void check_moments(const Tensor& x, double mean, double variance, double kurtosis) {
   const Moments m = moments_of(x);
   INFO("mean " << m.mean << " for " << mean << ", variance " << m.variance << " for " << variance);
@@ -128,7 +128,7 @@ TEST_CASE("randint covers its range", "[random]") {
 
 TEST_CASE("numbers that share a counter are independent", "[random]") {
   random::seed(8);
-  // Successive draws, and a gamma's 8 counters in front of them, do not repeat each other.
+  // Successive draws, and a gamma's 8 counters before them, do not repeat each other.
   const std::vector<float> a = random::uniform(0, 1, {64}).to_vector<float>();
   random::seed(8);
   random::gamma(2, 1, {64});

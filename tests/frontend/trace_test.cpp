@@ -1,5 +1,5 @@
-// What hybrid_forward may do while it is traced, and that the compiled network does the same as the eager
-// one.
+// The operations that hybrid_forward may use while it is traced, and that the compiled network does the same
+// as the eager one.
 #include <kiln/kiln.h>
 
 #include <catch2/catch.hpp>

@@ -79,7 +79,7 @@ TEST_CASE("packed weights replace the arrays of parameters", "[weights]") {
       {"convolution in groups",
        conv(30, {.kernel_size = {3, 3}, .strides = {2, 2}, .groups = 2, .in_channels = 34}),
        {2, 34, 9, 9}},
-      {"depthwise convolution",  // of volumes: alone, that of images may read the weights as they are
+      {"depthwise convolution",  // of volumes, alone; of images it may read the weights unpacked
        [] {
          return std::make_shared<nn::Conv3D>(
              20, nn::ConvOptions{.kernel_size = {2, 3, 2}, .groups = 20, .in_channels = 20});

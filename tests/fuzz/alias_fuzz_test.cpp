@@ -19,15 +19,15 @@ constexpr int steps = 14;
 /// How the two inputs of a call lie in memory.
 enum class Sharing { none, twice, part, overlap, captured, reshaped, rows, row, two_parts };
 
-/// What a program is given. The program itself is fixed by its seed and the shapes that it meets.
+/// The conditions of a run. Its seed and the shapes that it meets determine the program itself.
 struct Plan {
   unsigned seed;
   DType dtype;
   Shape first, second, captured;
   bool special;        ///< NaN, infinities and the ends of the dtype's range are among the values
   Sharing sharing[2];  ///< of each call
-  /// Whether the program works on copies: then it reads shared arrays and writes to arrays of its own. A call
-  /// that writes to a shared array runs eagerly.
+  /// Whether the program works on copies: it reads shared arrays and writes to separate ones. A call that
+  /// writes to a shared array runs eagerly.
   bool copies;
   bool pauses = false;  ///< some steps are inside Pause
 };
@@ -77,7 +77,7 @@ Plan plan_of(unsigned seed) {
   return plan;
 }
 
-/// What a step works on, chosen from the tensors that there are.
+/// The operands of a step, chosen from the tensors that exist.
 struct Operands {
   Tensor x, y;
   std::int64_t begin, end, last, column;  ///< rows of x: some, the last; a column of x
@@ -262,7 +262,7 @@ Net network(const Plan& plan, const Skipped& skipped, const Tensor& captured, co
       if (pause) step.text += "  // inside Pause";
       if (call == 0) out.steps.push_back(step);
     }
-    // What is not returned need not be computed; what is returned twice is one array.
+    // A tensor that is not returned need not be computed; one that is returned twice is one array.
     Choices choices(plan.seed, steps);
     std::string returned = plan.copies ? "return in[0], in[1], captured, part" : "return";
     const auto give_back = [&](std::size_t i) {
@@ -347,7 +347,7 @@ Run run_gradients(const Plan& plan, const Skipped& skipped, Mode mode) {
       const Tensors given = arguments(plan.sharing[call], arrays[0], arrays[1], arrays[2]),
                     results = (*net)(given);
       if (!record) record.emplace();
-      // In another order than that of their making.
+      // In another order than they were made.
       for (const Tensor& t : arrays) heads.push_back(F::square(t));
       heads.insert(heads.end(), results.begin(), results.end());
       for (const Tensor& t : given) heads.push_back(F::tanh(t));
@@ -425,7 +425,7 @@ std::string report(RunOf run, const Plan& plan) {
   return text + difference(run, plan, skipped, eager, compiled).value_or("no difference");
 }
 
-/// Runs the programs of many seeds, or of those that KILN_FUZZ_SEEDS tells.
+/// Runs the programs of many seeds, or of the seeds in KILN_FUZZ_SEEDS.
 void compare(RunOf run, unsigned programs, Plan (*plan_of)(unsigned seed)) {
   std::size_t all = 0, refused = 0, recorded = 0, compiled_calls = 0;
   for (const unsigned seed : seeds(programs)) {
@@ -447,7 +447,7 @@ void compare(RunOf run, unsigned programs, Plan (*plan_of)(unsigned seed)) {
   CHECK(compiled_calls * 5 > recorded * 3);
 }
 
-/// A plan of numbers with gradients, in which most calls get views.
+/// A plan of numbers with gradients; most calls get views.
 Plan recorded_plan_of(unsigned seed) {
   static const Sharing sharings[] = {
       Sharing::none,      Sharing::twice,    Sharing::part, Sharing::overlap,

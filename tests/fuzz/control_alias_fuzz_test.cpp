@@ -1,6 +1,6 @@
-// Random loops and branches whose bodies write in place, return one tensor twice, tensors from outside and
-// views: eager and hybridized runs must leave the same bits everywhere, and the same random numbers, and have
-// the same gradients. KILN_FUZZ_SEEDS=2000-5000 runs the programs of other seeds.
+// Random loops and branches whose bodies write in place, and return one tensor twice, tensors from outside
+// and views. Eager and hybridized runs must leave the same bits everywhere, the same random numbers and the
+// same gradients. KILN_FUZZ_SEEDS=2000-5000 runs the programs of other seeds.
 #include "function_net.h"
 #include "graphs/values.h"
 #include "program_fuzz/control_program.h"
@@ -48,8 +48,8 @@ void count_recordings(const Net& net, Run& out) {
   }
 }
 
-/// Two calls of the program, each with all that it leaves: the results so far, the inputs and the
-/// captured tensor, before and after the caller writes into them, and the next random numbers.
+/// Two calls of the program, each with its whole outcome: the results so far, the inputs and the captured
+/// tensor, before and after the caller writes into them, and the next random numbers.
 Run run(const Program& program, bool hybrid) {
   Run out;
   const Tensors arrays = values(program, program.seed % 4 == 0), in = inputs(program, arrays);

@@ -1,5 +1,5 @@
 // Random programs with scopes of recording and of the training mode around operators, views, writes, child
-// blocks, loops and branches: results, gradients and written arrays have the same bits, eager and hybridized.
+// blocks, loops and branches. Results, gradients and written arrays have the same bits, eager and hybridized.
 #include "block_gradients.h"
 
 #include <cstdlib>
@@ -146,7 +146,7 @@ class Program {
     }
   }
 
-  /// What a body may have: no random numbers, no writes to arrays from outside.
+  /// The steps that a body may have: no random numbers, no writes to arrays from outside.
   void pure(F& f, Tensors& pool, Random& random, int depth) const {
     for (int i = 0; i < 3; ++i) {
       const Tensor x = any(pool, random);

@@ -1,3 +1,4 @@
+// Errors of operators that get an array among symbols.
 #include "expect.h"
 
 #include <kiln/control_flow.h>

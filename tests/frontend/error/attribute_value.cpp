@@ -1,3 +1,4 @@
+// Errors of attributes with a value that they do not take.
 #include "expect.h"
 
 TEST_CASE("a word that the attribute does not know", "[error]") {

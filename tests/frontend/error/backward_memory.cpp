@@ -1,7 +1,8 @@
+// The error of a backward pass that gets no memory.
 #include "expect.h"
 
 TEST_CASE("memory that backward() does not get", "[error]") {
-  // The array is somebody else's, of which nothing but the first elements is read. Its gradient is not.
+  // The array is external memory, and only its first elements are read. Its gradient is not external.
   float elements[2] = {1, 2};
   Tensor x = Tensor::wrap(elements, {std::int64_t{1} << 44}, DType::f32);
   x.attach_grad();

@@ -1,3 +1,4 @@
+// Errors of axes that an array does not have.
 #include "expect.h"
 
 TEST_CASE("an axis that is not there", "[error]") {

@@ -1,3 +1,4 @@
+// The error of an index after the end of an axis.
 #include "expect.h"
 
 TEST_CASE("an index behind the end", "[error]") {

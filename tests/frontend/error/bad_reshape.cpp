@@ -1,3 +1,4 @@
+// Errors of reshapes to another number of elements.
 #include "expect.h"
 
 TEST_CASE("a reshape to another number of elements", "[error]") {

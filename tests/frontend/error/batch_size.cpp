@@ -1,3 +1,4 @@
+// The error of a batch without elements.
 #include "expect.h"
 
 TEST_CASE("a batch without elements", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of damaged symbol files.
 #include "expect.h"
 
 TEST_CASE("a symbol file that was cut short", "[error]") {

@@ -1,3 +1,4 @@
+// The error of arrays whose shapes do not concatenate.
 #include "expect.h"
 
 TEST_CASE("arrays that do not fit side by side", "[error]") {

@@ -1,3 +1,4 @@
+// The error of an export before the first call.
 #include "expect.h"
 
 TEST_CASE("an export before the network ran", "[error]") {

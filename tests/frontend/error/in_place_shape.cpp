@@ -1,3 +1,4 @@
+// The error of an in-place operator that would change the shape.
 #include "expect.h"
 
 TEST_CASE("an in-place operator that would change the shape", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of initializers with options without sense.
 #include "expect.h"
 
 TEST_CASE("initializers with options without sense, and where they are made", "[error]") {

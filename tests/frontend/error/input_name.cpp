@@ -1,3 +1,4 @@
+// Errors of inputs that a model does not have, or that are missing.
 #include "expect.h"
 
 TEST_CASE("an input under a name that the model does not have", "[error]") {

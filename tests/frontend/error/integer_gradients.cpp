@@ -1,3 +1,4 @@
+// The error of clipping the norm of integers.
 #include "expect.h"
 
 TEST_CASE("integers whose norm is clipped", "[error]") {

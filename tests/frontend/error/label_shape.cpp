@@ -1,3 +1,4 @@
+// Errors of labels of another shape than the predictions.
 #include "expect.h"
 
 TEST_CASE("labels of another shape than the predictions", "[error]") {

@@ -1,5 +1,5 @@
+// Errors of layers carry the line of the program that added or called them.
 #include "expect.h"
-
 TEST_CASE("a layer in a container carries the line that added it", "[error]") {
   nn::HybridSequential net, inner, joined;
   const std::string first = line_below();

@@ -1,3 +1,4 @@
+// Errors of learning rates and of schedules.
 #include "expect.h"
 
 TEST_CASE("learning rates that contradict each other, and schedules without sense", "[error]") {

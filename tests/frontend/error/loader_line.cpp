@@ -1,3 +1,4 @@
+// Errors in loops over a DataLoader, with the loop's line.
 #include "expect.h"
 
 #include <kiln/data.h>

@@ -1,3 +1,4 @@
+// Messages about long texts are short.
 #include "expect.h"
 
 namespace {

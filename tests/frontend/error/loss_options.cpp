@@ -1,3 +1,4 @@
+// Errors of losses with options without sense.
 #include "expect.h"
 
 TEST_CASE("losses with options without sense, and where they are made", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of files that do not exist.
 #include "expect.h"
 
 #include <kiln/data.h>

@@ -1,3 +1,4 @@
+// The error of a GPU that the machine does not have.
 #include "expect.h"
 
 TEST_CASE("a GPU that the machine does not have", "[error]") {

@@ -1,3 +1,4 @@
+// The error of a child that cannot be compiled.
 #include "expect.h"
 
 namespace {

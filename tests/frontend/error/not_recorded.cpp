@@ -1,3 +1,4 @@
+// Errors of backward() on values without a record.
 #include "expect.h"
 
 TEST_CASE("backward() of what is computed outside of Record, and twice", "[error]") {

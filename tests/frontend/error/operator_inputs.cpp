@@ -1,3 +1,4 @@
+// The error of a node with too many inputs.
 #include "expect.h"
 
 TEST_CASE("a node with more inputs than its operator takes", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of optimizers with options without sense.
 #include "expect.h"
 
 namespace {

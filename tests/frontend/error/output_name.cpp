@@ -1,3 +1,4 @@
+// The error of an output that does not exist.
 #include "expect.h"
 
 TEST_CASE("an output of a name that there is not", "[error]") {

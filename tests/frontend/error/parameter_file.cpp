@@ -1,3 +1,4 @@
+// Errors of files of parameters that do not fit a network.
 #include "expect.h"
 
 namespace {

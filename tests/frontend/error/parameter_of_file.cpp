@@ -1,3 +1,4 @@
+// Errors of parameters that name the file they came from.
 #include "expect.h"
 
 namespace {

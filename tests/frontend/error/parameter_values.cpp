@@ -1,3 +1,4 @@
+// Errors of values that do not fit a parameter.
 #include "expect.h"
 
 TEST_CASE("values of another shape for a parameter", "[error]") {

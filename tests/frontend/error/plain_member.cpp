@@ -1,5 +1,5 @@
+// Errors of members that a block does not know as its children.
 #include "expect.h"
-
 namespace {
 
 class PlainMember : public HybridBlock {

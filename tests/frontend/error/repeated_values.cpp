@@ -1,10 +1,9 @@
+// Errors of shapes that a kernel could repeat, but the operator's rule does not allow.
 #include "expect.h"
 #include "function_net.h"
 
 #include <filesystem>
 #include <optional>
-
-// What a kernel could repeat, and the operator's rule does not allow.
 
 namespace {
 

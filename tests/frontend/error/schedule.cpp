@@ -1,3 +1,4 @@
+// Errors of schedules with options without sense.
 #include "expect.h"
 
 TEST_CASE("schedules with options without sense, and where they are made", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of operands whose shapes do not fit.
 #include "expect.h"
 
 TEST_CASE("shapes that do not broadcast", "[error]") {

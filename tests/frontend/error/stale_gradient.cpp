@@ -1,3 +1,4 @@
+// Errors of a step whose gradients are stale.
 #include "expect.h"
 
 TEST_CASE("a step without backward(), and with a part of the network", "[error]") {

@@ -1,3 +1,4 @@
+// Errors about the shapes of a symbol.
 #include "expect.h"
 
 TEST_CASE("the shape of a symbol", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of arrays larger than any memory.
 #include "expect.h"
 
 TEST_CASE("arrays larger than any memory", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of a step before the parameters have values.
 #include "expect.h"
 
 TEST_CASE("a step before initialize(), and before the first call", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of transforms of images, with the line that made them.
 #include "expect.h"
 
 #include <kiln/data.h>

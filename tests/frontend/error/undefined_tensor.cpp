@@ -1,3 +1,4 @@
+// The error of a tensor that was never assigned.
 #include "expect.h"
 
 TEST_CASE("a tensor that was never assigned", "[error]") {

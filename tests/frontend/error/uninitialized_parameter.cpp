@@ -1,3 +1,4 @@
+// Errors of parameters without values.
 #include "expect.h"
 
 TEST_CASE("a network that was never initialized", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of attributes that are unknown or missing.
 #include "expect.h"
 
 TEST_CASE("an attribute that the operator does not have", "[error]") {

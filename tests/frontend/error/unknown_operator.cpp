@@ -1,3 +1,4 @@
+// Errors of operators that Kiln does not have.
 #include "expect.h"
 
 TEST_CASE("an operator of a file that Kiln does not have", "[error]") {

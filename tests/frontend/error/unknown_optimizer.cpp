@@ -1,3 +1,4 @@
+// Errors of optimizers and options that do not exist.
 #include "expect.h"
 
 TEST_CASE("an optimizer that there is none, and options that one does not have", "[error]") {

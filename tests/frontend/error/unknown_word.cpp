@@ -1,3 +1,4 @@
+// Errors of names of activations and initializers that do not exist.
 #include "expect.h"
 
 TEST_CASE("an activation that there is not", "[error]") {

@@ -1,5 +1,5 @@
+// Errors of values read while a network is traced.
 #include "expect.h"
-
 namespace {
 class ReadsValue : public HybridBlock {
  public:

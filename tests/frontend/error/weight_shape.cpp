@@ -1,3 +1,4 @@
+// The error of a layer made for data of another shape.
 #include "expect.h"
 
 TEST_CASE("a layer made for other data", "[error]") {

@@ -1,3 +1,4 @@
+// Errors of windows that do not fit the image.
 #include "expect.h"
 
 TEST_CASE("a kernel larger than the image", "[error]") {

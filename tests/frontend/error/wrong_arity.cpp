@@ -1,3 +1,4 @@
+// The error of a layer called with another number of tensors.
 #include "expect.h"
 
 TEST_CASE("a layer called with two tensors", "[error]") {

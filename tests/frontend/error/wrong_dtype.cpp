@@ -1,3 +1,4 @@
+// Errors of operands of two dtypes.
 #include "expect.h"
 
 TEST_CASE("operands of two dtypes", "[error]") {

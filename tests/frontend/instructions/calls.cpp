@@ -1,5 +1,5 @@
-// calls KIND N: makes N calls of one kind, after those that record and compile. The instructions of a call
-// are a difference of two runs.
+// calls KIND N: makes N calls of one kind, after the calls that record and compile. The instructions of a
+// call are a difference of two runs.
 #include <kiln/kiln.h>
 
 #include <cstdio>

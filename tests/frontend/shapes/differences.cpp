@@ -1,3 +1,4 @@
+// The table of intended differences from MXNet's infer_shape.
 #include "differences.h"
 
 #include <algorithm>

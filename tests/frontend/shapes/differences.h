@@ -1,3 +1,4 @@
+// Intended differences from MXNet's infer_shape.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,3 +1,4 @@
+// Makes the cases, and reads MXNet's answers.
 #include "shape_cases.h"
 
 #include <kiln/op_docs.h>
@@ -109,8 +110,8 @@ std::string Answer::str() const {
   return text;
 }
 
-// A subject's key on a line of its own, then of each input "NUMBER MODE SHAPE>ANSWER ...", where an answer is
-// the shapes of the outputs between "|", "-" (refused) or "?" (none).
+// A line with a subject's key, then for each input "NUMBER MODE SHAPE>ANSWER ...". An answer is the shapes of
+// the outputs between "|", "-" (refused) or "?" (none).
 std::map<std::string, std::vector<Case>> read_answers(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error("cannot read " + path);

@@ -1,3 +1,4 @@
+// Calls whose inputs' shapes contradict an operator's rule, or seem to.
 #pragma once
 #include "graphs/samples.h"
 

@@ -1,4 +1,4 @@
-// Any bytes are a checkpoint, after which the run goes on, or an error that changes nothing.
+// Any bytes are a checkpoint, after which the run continues, or an error that changes nothing.
 #include <kiln/kiln.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ namespace {
 }
 
 const std::string folder = "fuzz." + std::to_string(::getpid()) + ".checkpoints";
-const std::string file = folder + "/step-00000001.npz";  // the format is that of the contents
+const std::string file = folder + "/step-00000001.npz";  // the contents decide the format
 
 struct Training {
   nn::Dense net{3, {.in_units = 2, .prefix = "net_"}};

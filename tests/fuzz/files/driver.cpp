@@ -78,7 +78,7 @@ class Mutator {
         b.insert(b.begin() + static_cast<std::ptrdiff_t>(at), p.begin(), p.end());
         break;
       }
-      case 6:  // a piece of its own, again
+      case 6:  // a piece of itself, again
       case 7:  // a piece of another file
       {
         const Bytes& from = below(2) ? b : other;

@@ -1,4 +1,4 @@
-// Any bytes are a file of a Trainer's states, after which it goes on, or an error that changes nothing.
+// Any bytes are a file of a Trainer's states, after which it continues, or an error that changes nothing.
 #include <kiln/kiln.h>
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// Runs a graph as a block, eagerly and hybridized, and compares.
 #include "block_check.h"
 
 #include "graphs/compare.h"
@@ -89,7 +90,7 @@ class Writing : public HybridBlock {
   std::uint64_t seed_;
 };
 
-/// What a net gives twice in a row, and what it leaves in its inputs.
+/// The results of a net called twice in a row, and its effects on the inputs.
 Result call_twice(Block& net, const Callable& callable, std::uint64_t seed) {
   Tensors inputs;
   for (const Tensor& t : callable.arguments) inputs.push_back(t.copy());

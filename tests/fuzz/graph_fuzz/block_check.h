@@ -1,3 +1,4 @@
+// Checks of graphs as blocks.
 #pragma once
 #include "graphs/graph.h"
 
@@ -11,7 +12,7 @@ namespace graphs {
 std::optional<std::string> block_difference(const Graph& graph);
 
 /// The same for a block that writes through views of its inputs, calls the graph, and writes through views of
-/// its results: what the writes are follows from the graph's seed and shapes.
+/// its results. The graph's seed and shapes determine the writes.
 std::optional<std::string> writing_difference(const Graph& graph);
 
 }  // namespace graphs

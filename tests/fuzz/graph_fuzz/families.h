@@ -1,3 +1,4 @@
+// The families of nodes that random graphs are made of.
 #pragma once
 #include "maker.h"
 
@@ -12,7 +13,7 @@ struct Weighted {
   MadeList (*family)(Maker&);
   std::size_t weight;
 };
-/// What one of the families, drawn by weight, adds.
+/// Adds nodes of one family, drawn by weight.
 MadeList any_of(Maker& m, std::span<const Weighted> families);
 
 /// An operator of the sample table, as a sample calls it.
@@ -24,7 +25,7 @@ MadeList sampled(Maker& m);
 Made pointwise_of(Maker& m, const Made& x);
 MadeList pointwise(Maker& m);
 MadeList of_two(Maker& m);
-/// What can be computed before the graph runs, with a value that cannot.
+/// Values that can be computed before the graph runs, with a value that cannot.
 MadeList constants(Maker& m);
 MadeList random_numbers(Maker& m);
 
@@ -45,7 +46,7 @@ MadeList gathered(Maker& m);
 MadeList product(Maker& m);
 /// A recurrent cell whose steps are nodes of the graph.
 MadeList unrolled_cell(Maker& m);
-/// What image networks are made of: convolutions, what follows them, and a pooling.
+/// Parts of image networks: convolutions, their successors, and a pooling.
 MadeList layers(Maker& m);
 
 // Loops and branches over bodies that are drawn

@@ -1,3 +1,4 @@
+// Runs the checks of a graph and reports the first fault.
 #include "fault.h"
 
 #include "block_check.h"

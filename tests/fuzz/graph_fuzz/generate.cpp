@@ -1,3 +1,4 @@
+// Draws the families of a random graph.
 #include "generate.h"
 
 #include "families.h"
@@ -6,14 +7,14 @@ namespace graphs {
 
 namespace {
 
-/// Families in the numbers in which graphs have them.
+/// Families and their weights.
 constexpr Weighted of_small[] = {{sampled, 22},   {pointwise, 16},    {of_two, 14},      {reduction, 8},
                                  {rows, 4},       {moved, 16},        {gathered, 6},     {constants, 4},
                                  {product, 8},    {unrolled_cell, 3}, {layers, 9},       {random_numbers, 1},
                                  {while_loop, 1}, {branch, 1},        {for_each_loop, 2}};
-/// What loops and branches are drawn among.
+/// The families that loops and branches are drawn from.
 constexpr Weighted of_control[] = {{for_each_loop, 4}, {while_loop, 3}, {branch, 2}};
-/// What keeps the rows of large arrays.
+/// Families that keep the rows of large arrays.
 constexpr Weighted of_large[] = {{sampled, 1}, {pointwise, 4}, {of_two, 4},    {reduction, 3}, {rows, 12},
                                  {moved, 3},   {gathered, 1},  {constants, 1}, {product, 1}};
 

@@ -1,3 +1,4 @@
+// Compares the gradients of a program around a graph, eager and hybridized.
 #include "gradient_check.h"
 
 #include "frontend/tensor/array.h"
@@ -44,7 +45,7 @@ class Program {
   }
 
   bool runs() const { return block_ != nullptr; }
-  /// Whether loops and branches are those of F::contrib, and no nodes.
+  /// Whether loops and branches are calls of F::contrib, not nodes.
   bool has_statements() const { return statements_ != nullptr; }
 
   /// By head of the last run: whether it is recorded.
@@ -235,7 +236,7 @@ std::optional<std::string> gradient_difference(const Graph& graph, Coverage& cov
   if (eager.error.empty() != hybridized.error.empty())
     return fmt::format("of the gradients' runs one throws: eager '{}', hybridized '{}'", eager.error,
                        hybridized.error);
-  // What runs has gradients, but for a few operators, whose error says so.
+  // Every graph that runs has gradients, except of a few operators, whose error says so.
   if (eager.error.find("_vjp") != std::string::npos && eager.error.find("no gradient") == std::string::npos)
     return fmt::format("the gradients throw: {}", eager.error);
   if (!eager.error.empty()) {

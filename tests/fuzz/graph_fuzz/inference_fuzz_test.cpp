@@ -23,8 +23,7 @@ struct Named {
   }
 };
 
-/// Whether `found` says nothing but the truth; 0 is an extent that is not known, () a shape of which nothing
-/// is.
+/// Whether `found` does not contradict the truth; 0 is an unknown extent, () a wholly unknown shape.
 bool is_true(const Shape& found, const Shape& truth) {
   if (found.empty()) return true;
   if (found.rank() != truth.rank()) return false;

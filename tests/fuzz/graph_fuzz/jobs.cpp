@@ -1,3 +1,4 @@
+// Runs ranges of graphs in child processes.
 #include "jobs.h"
 
 #include <algorithm>

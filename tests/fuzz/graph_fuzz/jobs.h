@@ -1,3 +1,4 @@
+// Runs of many graphs, in several processes.
 #pragma once
 #include "gradient_check.h"
 
@@ -11,7 +12,7 @@
 
 namespace graphs {
 
-/// What a range of graphs came to.
+/// The outcome of a range of graphs.
 struct Tally {
   std::uint64_t graphs = 0, nodes = 0, failed = 0;
   std::set<std::string> operators;

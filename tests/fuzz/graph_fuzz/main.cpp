@@ -16,7 +16,7 @@ using namespace graphs;
 
 namespace {
 
-/// From so many graphs on, a pass that changed nothing is a failure: the generator does not reach it.
+/// From this number of graphs on, a pass that changed nothing is a failure: the generator does not reach it.
 constexpr std::uint64_t enough_for_every_pass = 1000;
 
 struct Options {

@@ -43,8 +43,8 @@ class Body {
           [](Maker& m) { return m.depth() > 1 ? any_of(m, of_inner_bodies) : any_of(m, of_bodies); });
   }
 
-  /// What feeds the variables, in their order. Weights that the body drew are new variables of the graph
-  /// around.
+  /// The values of the variables, in their order. Weights that the body drew become new variables of the
+  /// enclosing graph.
   MadeList inputs() {
     MadeList list;
     for (std::size_t i = 0; i < nodes().size(); ++i) {

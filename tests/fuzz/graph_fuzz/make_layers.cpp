@@ -1,5 +1,5 @@
-// Layers of image networks: convolutions in groups, per channel, with borders, and poolings behind them;
-// layers alone, whose arrays stay as they lie; cumulative sums.
+// Layers of image networks: convolutions in groups, per channel, with borders, followed by poolings; layers
+// alone, whose arrays keep their layout; cumulative sums.
 #include "families.h"
 
 #include <algorithm>

@@ -74,7 +74,7 @@ MadeList split(Maker& m, const Drawn& d) {
   throw Error("does not divide");
 }
 
-/// Every so many elements, forwards or backwards.
+/// Elements at a step, forwards or backwards.
 MadeList stepped(Maker& m, const Drawn& d) {
   if (d.extent < 2) throw Error("nothing to cut");
   const std::size_t step = 2 + m.pick(4);
@@ -98,7 +98,7 @@ MadeList repeated(Maker& m, const Drawn& d) {
   return m.node("broadcast_axis", {x}, {{"axis", d.axis_text}, {"size", number(m.chance(4) ? 1 : times)}});
 }
 
-/// What a write through a view becomes.
+/// The result of a write through a view.
 MadeList written(Maker& m, const Drawn& d) {
   std::vector<std::int64_t> begin, end;
   Shape part = d.shape;

@@ -95,7 +95,7 @@ MadeList unrolled_cell(Maker& m) {
   const bool steps_first = !m.chance(4), by_layer = m.chance(2), recurrent = !m.chance(3);
   const Shape shape = steps_first ? Shape{steps, s.batch, s.k} : Shape{s.batch, steps, s.k};
   Made data = m.array(shape, dtype);
-  // Computed, it is an array of its own, of which the parts are all rows.
+  // A computed array; the parts are all of its rows.
   if (m.chance(2)) data = m.adapted(pointwise_of(m, data), shape, dtype);
   const MadeList parts = m.node("SliceChannel", {data},
                                 {{"axis", steps_first ? "0" : "1"},

@@ -68,7 +68,7 @@ Made next_of_rows(Maker& m, const MadeList& live, const Made& x, const std::stri
   }
 }
 
-/// What becomes of an array of rows: itself, turned, or summed along or across.
+/// The end of a chain of rows: the array itself, transposed, or summed along or across.
 Made end_of_rows(Maker& m, const Made& x) {
   const std::int64_t rank = x.shape().rank();
   switch (m.pick(6)) {
@@ -108,7 +108,7 @@ MadeList rows(Maker& m) {
   if (x.value.size() == 0) throw Error("no rows");
   x = m.as_float(x);
   const std::string axes = some_axes(m, x);
-  // What the caller gave is in memory anyway; what was just computed could stay near.
+  // An argument is in memory anyway; a computed array could stay in cache.
   if (!m.chance(3)) x = pointwise_of(m, x);
   MadeList live{x};
   for (std::size_t steps = 1 + m.pick(m.large() ? 5 : 3); steps > 0; --steps) {
@@ -116,7 +116,7 @@ MadeList rows(Maker& m) {
     const Made next = next_of_rows(m, live, from, axes);
     if (next.dtype() == x.dtype()) live.push_back(next);
   }
-  // Mostly one array leaves the rows. Two that one kernel computes may both end in the kernels behind it.
+  // Mostly one array leaves the rows. Two that one kernel computes may both end in the following kernels.
   const bool two = m.chance(m.large() ? 2 : 4);
   if (two) live.push_back(pointwise_of(m, live.back()));
   MadeList results;

@@ -1,3 +1,4 @@
+// Adds nodes to a graph and runs them eagerly.
 #include "maker.h"
 
 #include "graphs/compare.h"

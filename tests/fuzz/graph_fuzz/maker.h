@@ -1,3 +1,4 @@
+// A random graph under construction.
 #pragma once
 #include "graphs/graph.h"
 #include "graphs/values.h"
@@ -21,9 +22,9 @@ struct Made {
 };
 using MadeList = std::vector<Made>;
 
-/// A graph under construction and the random numbers it is drawn with. Every node runs eagerly when it is
-/// added. Draws that must come in one order stand in statements of their own: C++ leaves open in which order
-/// arguments are evaluated.
+/// A graph under construction, and the random numbers it is drawn with. Every node runs eagerly when it is
+/// added. Draws whose order matters are separate statements: C++ does not fix the order in which arguments
+/// are evaluated.
 class Maker {
  public:
   explicit Maker(std::uint64_t seed);
@@ -52,7 +53,7 @@ class Maker {
   kiln::DType pick_float();
   /// Few elements, extents of 1 and 0 among them; in a large graph mostly one with many rows.
   kiln::Shape some_shape();
-  /// One of `list`, or 1 in one of so many draws.
+  /// One of `list`, or 1 in one of `one_in` draws.
   std::int64_t extent(const std::vector<std::int64_t>& list, std::size_t one_in = 4) {
     return chance(one_in) ? 1 : one_of(list);
   }

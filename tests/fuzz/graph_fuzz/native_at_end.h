@@ -1,3 +1,4 @@
+// A scope that restores the machine's instruction set.
 #pragma once
 #include <kiln/version.h>
 

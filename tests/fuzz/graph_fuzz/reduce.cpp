@@ -1,3 +1,4 @@
+// The steps of the reduction of a failing graph.
 #include "reduce.h"
 
 #include "graphs/compare.h"
@@ -74,7 +75,7 @@ class Reducer {
     return used;
   }
 
-  /// What the outputs of a node that somebody uses are when run eagerly; nothing when that throws.
+  /// The values, run eagerly, of a node's outputs that have users; nothing when the run throws.
   std::vector<std::pair<Ref, Tensor>> values_of(std::size_t node) const {
     std::set<std::uint32_t> used;
     for (const Node& n : graph_.nodes)
@@ -101,7 +102,7 @@ class Reducer {
       if (i >= graph_.nodes.size() || graph_.nodes[i].is_variable()) continue;
       const auto values = values_of(i);
       if (values.empty()) continue;
-      // The variables come in the node's place, so that those who use them still come behind.
+      // The variables take the node's place, so that they still precede their users.
       Graph g{.nodes = {}, .outputs = graph_.outputs, .train = graph_.train, .seed = graph_.seed};
       std::vector<std::size_t> place(graph_.nodes.size());
       std::map<std::uint32_t, std::size_t> variable_of;

@@ -1,3 +1,4 @@
+// Reduction of failing graphs.
 #pragma once
 #include "graphs/graph.h"
 
@@ -5,10 +6,9 @@
 
 namespace graphs {
 
-/// A graph that `fails` as the given one does, with as few outputs, operators, elements, attributes and
-/// values that stand out as steps find that each keep it failing: outputs are left out, nodes replaced by
-/// variables that hold their values or by one of their inputs, axes made shorter, values replaced by 1.
-/// `fails` must hold for `graph`, and say no to graphs that are not valid.
+/// A smaller graph that `fails` as the given one does. Steps leave out outputs, replace nodes by variables
+/// that hold their values or by one of their inputs, shorten axes, drop attributes and replace values by 1,
+/// as long as the graph fails. `fails` must hold for `graph`, and say no to graphs that are not valid.
 Graph reduce(Graph graph, const std::function<bool(const Graph&)>& fails);
 
 }  // namespace graphs

@@ -1,3 +1,4 @@
+// Runs a graph's nodes as calls of operators and of F::contrib.
 #include "statement_block.h"
 
 #include <algorithm>

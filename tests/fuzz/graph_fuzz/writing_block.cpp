@@ -1,3 +1,4 @@
+// Writes through views before and after a call of the inner block.
 #include "writing_block.h"
 
 namespace graphs {

@@ -1,3 +1,4 @@
+// Blocks that write into their inputs and results.
 #pragma once
 #include <kiln/kiln.h>
 
@@ -6,8 +7,7 @@
 
 namespace graphs {
 
-/// Where an input of a block lies: an array of its own, or a part of a larger one, or an array of another
-/// shape.
+/// The memory of a block's input: an array, a part of a larger one, or an array of another shape.
 enum class Place { own, rows, row, reshaped };
 /// An input that the block writes, of the values of `x`.
 struct WrittenInput {

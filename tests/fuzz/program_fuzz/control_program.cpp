@@ -164,7 +164,7 @@ class Generator {
     return !drawn.empty();
   }
 
-  /// What a body returns for `wanted`, sometimes what it returned before.
+  /// The variable that a body returns for `wanted`, sometimes one that it returned before.
   int returned(const Scope& scope, const std::vector<int>& before, Form wanted, int least_level = 0) {
     if (!before.empty() && pick(4) == 0 && form(before.back()) == wanted &&
         level(before.back()) >= least_level)
@@ -257,8 +257,8 @@ class Generator {
     std::vector<int> like, least(count, level);
     for (std::size_t i = 0; i < count; ++i)
       like.push_back(choose(scope, [&](int v) { return form(v) != Form::steps; }));
-    // What both branches return in a place: the same variable from outside, the result before, an array of
-    // their own. Then no values decide which arrays are one.
+    // The results of both branches in a place: the same variable from outside, the result before, or new
+    // arrays. Then no values decide which results are one array.
     std::vector<int> ways;
     for (std::size_t i = 0; i < count; ++i)
       ways.push_back(i > 0 && form(like[i]) == form(like[i - 1]) ? pick(3) : pick(3) > 0);

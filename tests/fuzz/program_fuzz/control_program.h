@@ -1,3 +1,4 @@
+// Random programs of loops and branches.
 #pragma once
 #include "seen.h"
 
@@ -65,7 +66,7 @@ Program make_program(unsigned seed);
 std::optional<Program> without(const Program& program, const Skipped& skipped);
 std::string to_text(const Program& program);
 
-/// What hybrid_forward does: the results for all arguments of `main`.
+/// The program's hybrid_forward: the results for all arguments of `main`.
 kiln::F::Tensors run_main(const Program& program, kiln::F& F, const kiln::F::Tensors& arguments);
 
 }  // namespace program_fuzz

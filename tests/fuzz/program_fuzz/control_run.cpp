@@ -49,7 +49,7 @@ Conversion conversion(Form from, Form to) {
   return table[static_cast<std::size_t>(to) - 1][static_cast<std::size_t>(from)];
 }
 
-/// What a statement works on. `b` has the form of `a`, `row` is a row of it.
+/// The operands of a statement. `b` has the form of `a`, `row` is a row of it.
 struct Operands {
   Tensor a, b, row;
   double number;

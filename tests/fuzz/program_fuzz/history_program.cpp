@@ -18,7 +18,7 @@ using Kind = Statement::Kind;
 using Results = struct F::contrib::Results;
 
 const Shape shape{2, 3};
-/// An operand of a body that is one of its own arguments.
+/// An operand of a body that is one of the body's arguments.
 constexpr int argument = 10000;
 
 // --- making
@@ -305,7 +305,7 @@ class Interpreter {
     for (const int i : s.states) states.push_back(value(values, i));
     return states;
   }
-  /// What follows a loop uses whole outputs, or rows of them.
+  /// Statements after a loop use whole outputs, or rows of them.
   void add_outputs(const Statement& s, const Tensors& outputs, Tensors& made) const {
     for (const Tensor& t : outputs)
       made.push_back(s.choice % 2 ? f_.sum(t, {.axis = 0}) * 0.5 : Tensor(t[0]));
@@ -400,7 +400,7 @@ class Call {
  private:
   void see(const char* name, const Tensor& t) { seen_.push_back(program_fuzz::see(name, t)); }
 
-  /// What the program does between the call and the pass.
+  /// The changes that the program makes between the call and the pass.
   void change(Tensors& results, Tensor& base) {
     if (program_.writes_input) {
       const autograd::Pause pause;

@@ -1,3 +1,4 @@
+// Random programs about gradients.
 #pragma once
 #include "function_net.h"
 #include "seen.h"
@@ -52,11 +53,11 @@ HistoryProgram make_history_program(unsigned seed);
 HistoryProgram without(const HistoryProgram& program, const Skipped& skipped);
 std::string to_text(const HistoryProgram& program);
 
-/// What is hybridized.
+/// The hybridized blocks.
 struct Hybrid {
   bool children, whole;
 };
-/// What two calls with their passes leave: results, whether they are recorded, gradients.
+/// The outcome of two calls with their passes: results, whether they are recorded, gradients.
 std::vector<Seen> run(const HistoryProgram& program, Hybrid hybrid);
 
 }  // namespace program_fuzz

@@ -1,3 +1,4 @@
+// Compares two runs, and reads the seeds to run.
 #include "seen.h"
 
 #include "same_bits.h"

@@ -1,3 +1,4 @@
+// Observations of a run of a random program.
 #pragma once
 #include <kiln/kiln.h>
 
@@ -24,8 +25,8 @@ Seen see(std::string name, const kiln::Tensor& t);
 std::optional<std::string> first_difference(const std::vector<Seen>& expected,
                                             const std::vector<Seen>& actual);
 
-/// Notes what the tensors hold, then what they hold after a write of a number of its own into the first row
-/// of each: this shows which of them share an array.
+/// Notes the elements of the tensors, then again after a write of a different number into the first row of
+/// each: this shows which of them share an array.
 void see_and_write(const std::string& when, const kiln::F::Tensors& tensors, std::vector<Seen>& seen);
 
 /// The seeds 0, ..., count - 1; or those from `first` to before `last` where the environment has
