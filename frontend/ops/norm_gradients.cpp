@@ -10,10 +10,12 @@
 namespace kiln::ops {
 namespace {
 
-/// The gradients of x, gamma and beta; with n elements in a channel, away = x - mean and inverse = 1 /
-/// sqrt(variance + eps): dbeta = sum(g), dgamma = inverse sum(g away), dx = gamma inverse (g - dbeta / n -
-/// away inverse^2 sum(g away) / n). If mean and variance are not the batch's, dx is its first term alone.
-/// Elements enter as x - origin, and the offset of the mean by sums over them, as it does in the result.
+/// The gradients of x, gamma and beta; with n elements in a channel, away = x - mean and
+/// inverse = 1 / sqrt(variance + eps):
+///   dbeta = sum(g), dgamma = inverse sum(g away),
+///   dx = gamma inverse (g - dbeta / n - away inverse^2 sum(g away) / n).
+/// If mean and variance are not the batch's, dx is its first term alone. Elements enter as x - origin, and
+/// the offset of the mean by sums over them, as it does in the result.
 Values batch_norm_gradients(Primitives& p, const GradientArgs& args, Value head) {
   Values out(5);
   if (!head.valid()) return out;

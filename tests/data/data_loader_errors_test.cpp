@@ -1,4 +1,4 @@
-// Loops over a DataLoader that catch an error and go on: the next batch follows.
+// Loops over a DataLoader that catch an error and continue: the next batch follows.
 #include <kiln/data.h>
 #include <kiln/kiln.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// The samples 0 to n - 1, of which some cannot be made.
+/// The samples 0 to n - 1; the `bad` ones cannot be made.
 data::Dataset damaged(std::int64_t n, std::set<std::int64_t> bad) {
   return {n, [bad = std::move(bad)](std::int64_t i) -> data::Sample {
             if (bad.contains(i)) throw std::runtime_error("damaged");
@@ -23,12 +23,12 @@ data::Dataset damaged(std::int64_t n, std::set<std::int64_t> bad) {
           }};
 }
 
-/// What a loop has seen: the first sample of each batch, and -1 for an error.
+/// The observations of a loop: the first sample of each batch, and -1 for an error.
 using Loop = std::function<Floats(const DataLoader&)>;
 
 float first(const data::Batch& b) { return b.data().to_vector<float>().at(0); }
 
-/// Programs that go on, each in its own way.
+/// Programs that continue, each in a different way.
 const std::pair<const char*, Loop> loops[] = {
     {"reads and advances in one try",
      [](const DataLoader& loader) {
@@ -209,7 +209,7 @@ TEST_CASE("a loop that is left after an error, or copied, ends as others do", "[
       const auto unused = loader.begin();
       CHECK(loader.state() == LoaderState{1, 1, 1});
     }
-    // A range-based loop cannot go on: the next one is the next epoch, as after any loop that was left.
+    // A range-based loop cannot continue: the next one is the next epoch, as after any loop that was left.
     CHECK_THROWS([&] {
       for ([[maybe_unused]] const data::Batch& b : loader) {
       }

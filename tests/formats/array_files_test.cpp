@@ -28,7 +28,7 @@ std::vector<NamedArray> samples() {
   return arrays;
 }
 
-/// What comes of it: the error, or all names and elements.
+/// The outcome: the error, or all names and elements.
 struct Outcome {
   std::string error;
   std::vector<std::tuple<std::string, Shape, DType, std::string>> arrays;  // the elements as bytes

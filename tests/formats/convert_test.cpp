@@ -48,7 +48,7 @@ TEST_CASE("fused operators get the names of their attributes in MXNet 1.9.1", "[
   CHECK(golden::read_text("fused-symbol.json") == golden::read_text(folder + "fused-symbol.json"));
   convert_model(folder + "fused-symbol.json", "again");
   CHECK(golden::read_text("again-symbol.json") == golden::read_text(folder + "fused-symbol.json"));
-  // What does not run names every operator that is missing.
+  // The error of a file that does not run names every operator that is missing.
   const std::string error = error_of([&] { Model::load(folder + "fused-1.5-symbol.json"); });
   CHECK_THAT(error, Catch::Contains("fused-1.5-symbol.json: Kiln lacks some of its operators"));
   CHECK_THAT(error, Catch::Contains("2 nodes: '_sg_mkldnn_conv'") &&

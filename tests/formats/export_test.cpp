@@ -1,4 +1,4 @@
-// Exported networks at other sizes than those of their recording: the same values, or an error that says so.
+// Exported networks at other sizes than in their recording: the same values, or an error that says so.
 #include "function_net.h"
 
 #include <kiln/log.h>

@@ -97,7 +97,7 @@ TEST_CASE("shapes follow from those that are known", "[symbol]") {
   CHECK(!y.infer_shape({}).complete);
   CHECK_THAT(error_of([&] { y.infer_shape({{"data", {2, 3}}, {"w", {5, 3}}}); }), Catch::Contains("(5, 3)"));
   CHECK_THAT(error_of([&] { y.infer_shape({{"nothing", {2, 3}}}); }), Catch::Contains("'nothing'"));
-  // What was inferred stays out of the symbol.
+  // Inferred shapes stay out of the symbol.
   CHECK(y.infer_shape({{"data", {7, 5}}}).arguments[1] == Shape{4, 5});
 }
 

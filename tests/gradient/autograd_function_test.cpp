@@ -158,7 +158,7 @@ TEST_CASE("outside of Record a function is its forward", "[function]") {
   const Tensor y = autograd::apply<Sigmoid>({x})[0];
   CHECK_FALSE(autograd::is_recorded(y));
   CHECK(same_bits(y, 1 / (1 + F::exp(-x))));
-  // The result is an array of its own, whatever forward returns.
+  // The result is a separate array, whatever forward returns.
   Tensor z = autograd::apply<Reverse>({x}, 1)[0];
   z += 1;
   CHECK(same_bits(x, ramp({4}, -1, 1)));

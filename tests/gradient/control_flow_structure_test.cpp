@@ -75,8 +75,8 @@ TEST_CASE("a block returns what its branch returns, an array from outside") {
   }
 }
 
-// Both branches return the same arrays, and so does the block: in their memory each result is a value of its
-// own, whose gradient is added where the branch stands in the program.
+// Both branches return the same arrays, and so does the block. In their memory each result is a separate
+// value, whose gradient is added where the branch stands in the program.
 TEST_CASE("a block returns what both branches return") {
   const auto body = [](F& f, const Tensors& in) {
     const Tensor y = in[0] * in[1];

@@ -1,3 +1,4 @@
+// Functions that define their gradient, and comparisons of gradients in all modes.
 #pragma once
 #include "function_net.h"
 
@@ -7,7 +8,7 @@ namespace functions {
 using namespace kiln;
 using autograd::Function;
 
-/// Rounds; its gradient is that of the identity.
+/// Rounds; its gradient is the identity's.
 struct StraightThrough : Function {
   Tensors forward(const Tensors& x) override { return {F::round(x[0])}; }
   Tensors backward(const Tensors& dy) override { return dy; }

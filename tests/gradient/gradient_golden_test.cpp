@@ -110,7 +110,7 @@ class Case {
     Tensors kept, head_gradients;
     for (std::size_t i = 0; i < heads.size(); ++i) {
       const auto given = heads_.find(i);
-      // If one value is several heads, MXNet's gradient is that of the last one alone.
+      // If one value is several heads, MXNet's gradient is the last one's alone.
       const bool again = std::any_of(heads.begin() + static_cast<std::ptrdiff_t>(i) + 1, heads.end(),
                                      [&](const Tensor& later) { return later.data() == heads[i].data(); });
       // BlockGrad's results, and integers, have no history and pass nothing.

@@ -1,5 +1,5 @@
 // Gradients of operators against differences of their results, in float64; and gradients of gradients against
-// differences of gradients. The calls are those of support/graphs/samples_*.cpp.
+// differences of gradients. The calls are the samples of support/graphs/samples_*.cpp.
 #include "graphs/samples.h"
 #include "operator_call.h"
 
@@ -192,7 +192,7 @@ std::vector<Lists> directions(std::mt19937_64& random, const Lists& x) {
   return all;
 }
 
-/// What is wrong with the gradient g of `function` at x, by central differences of two steps.
+/// The error of the gradient g of `function` at x, by central differences of two steps.
 template <class F>
 std::optional<std::string> disagreement(std::mt19937_64& random, const Lists& x, const Lists& g, F function) {
   const double value = function(x);
@@ -319,7 +319,7 @@ std::vector<std::string> check_operator(const Row& row, const std::string& op, C
       };
       if (not_checked().contains(op + attrs)) continue;
       try {
-        // The first interval in which all results are finite, as those of log and arccosh are not everywhere.
+        // The first interval in which all results are finite; log and arccosh are not finite everywhere.
         for (const auto& [low, high] : {std::pair(-2.0, 2.0), std::pair(0.1, 0.9), std::pair(1.1, 2.9)}) {
           Call call(op, row, *sample, train, low, high);
           if (!call.has_variables()) break;

@@ -1,5 +1,5 @@
-// Blocks that open autograd::Record of their own, or return from autograd::Pause what is not theirs. Whether
-// a result is recorded, and its gradient, have the same bits whichever of the calls is compiled.
+// Blocks that open autograd::Record themselves, or return from autograd::Pause arrays that they did not make.
+// Whether a result is recorded, and its gradient, have the same bits whichever of the calls is compiled.
 #include "view_programs.h"
 
 #include <kiln/error.h>
@@ -11,8 +11,8 @@ using namespace view_programs;
 
 namespace {
 
-/// Calls the program outside of Record: whether its results are recorded, and the gradients of those that
-/// are.
+/// Calls the program outside of Record: whether its results are recorded, and the gradients of the recorded
+/// ones.
 Tensors unrecorded_gradients(const Program& program, const std::vector<Shape>& shapes, Compiled compiled) {
   Nets nets(program, compiled);
   Tensors in = inputs_of(shapes), seen;

@@ -1,5 +1,6 @@
-// Histories of what blocks, loops and branches return. Whether a result is recorded, its gradients, those of
-// a pass that makes a graph, and theirs have the same bits whichever of the calls is compiled.
+// Histories of the results of blocks, loops and branches. These have the same bits whichever of the calls is
+// compiled: whether a result is recorded, its gradients, the gradients of a pass that makes a graph, and
+// theirs.
 #include "view_programs.h"
 
 #include <kiln/error.h>
@@ -11,7 +12,7 @@ namespace {
 
 using Results = struct F::contrib::Results;
 
-/// What a program of which the first `attached` inputs have gradients, all 7 before, says of its results.
+/// The histories of a program's results. The first `attached` inputs have gradients; before, all 7 had.
 Tensors histories(const Program& program, const std::vector<Shape>& shapes, std::size_t attached,
                   Compiled compiled) {
   Nets nets(program, compiled);

@@ -1,6 +1,6 @@
 // Zeros of both signs, infinities, NaN, subnormals and the limits of each dtype through every pointwise
-// operator, with its gradients, beside MXNet's (special_values/make.py). docs/differences.md lists where
-// Kiln's differ: a difference that it does not list fails, and so does a row that no difference is left for.
+// operator, with its gradients, compared with MXNet's (special_values/make.py). docs/differences.md lists
+// Kiln's differences. A difference that it does not list fails, and so does a row without a difference.
 #include "golden_files.h"
 #include "graphs/samples.h"
 #include "operator_call.h"

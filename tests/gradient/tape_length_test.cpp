@@ -12,7 +12,7 @@ namespace {
 
 constexpr int calls = 1'000'000;
 
-/// What a tape may keep.
+/// The memory and the objects that a tape may keep.
 struct Kept {
   std::size_t bytes = memory_report().live_bytes;
   std::size_t objects = Allocations::alive();
@@ -32,8 +32,8 @@ Tensor recorded(Tensor y, int steps, const std::function<Tensor(const Tensor&)>&
   return y;
 }
 
-/// Records a tape of `steps` calls, goes on with `use` and drops the tape. A short one first makes what is
-/// made once.
+/// Records a tape of `steps` calls, continues with `use` and drops the tape. A short one first makes
+/// everything that is made once.
 void check_returns(int steps, const std::function<Tensor(int)>& record,
                    const std::function<void(const Tensor&)>& use) {
   use(record(10));

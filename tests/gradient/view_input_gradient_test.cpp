@@ -1,4 +1,4 @@
-// Blocks that write into an input which is a view: the array behind it holds what was written, and its
+// Blocks that write into an input which is a view: the viewed array holds the written elements, and their
 // history. Gradients have the same bits whichever of the calls is compiled.
 #include "view_programs.h"
 
@@ -182,7 +182,7 @@ TEST_CASE("writes into an input by the body of a loop") {
 }
 
 TEST_CASE("writes into a part of an array without history") {
-  // What is written has one; and the other way around.
+  // A written value has one; and the other way around.
   const Net::Body gives = [](F& f, const Tensors& in) -> Tensors {
     Tensor a = in[0];
     a += in[1] * f.sigmoid(a);
@@ -426,7 +426,7 @@ TEST_CASE("Check::bits leaves the history of what a block writes") {
 
 namespace {
 
-/// Keeps what it computes in an array of its own.
+/// Keeps its result in a member array.
 struct Keeping : HybridBlock {
   Keeping() { weight = params().get("weight", {1, 3}); }
   Parameter weight;

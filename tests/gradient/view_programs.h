@@ -1,3 +1,4 @@
+// Programs that call blocks on views of recorded arrays.
 #pragma once
 #include "function_net.h"
 
@@ -31,7 +32,7 @@ inline Tensor numbers(const Shape& shape, int seed) {
 enum class Compiled { none, blocks, program, both };
 inline constexpr Compiled modes[] = {Compiled::blocks, Compiled::program, Compiled::both};
 
-/// A program as a network that calls networks, of which some are compiled. The program outlives it.
+/// A program as a network that calls networks; some of these are compiled. The program outlives it.
 struct Nets {
   std::vector<Net> blocks;
   Net whole;

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Shapes in which 0 is an extent that is not known, and () a shape of which nothing is.
+/// Shapes with unknown extents as 0, and wholly unknown shapes as ().
 using Shapes = std::vector<Shape>;
 
 json variable(const std::string& name, const Shape& shape) {

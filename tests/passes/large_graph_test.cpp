@@ -75,7 +75,7 @@ TEST_CASE("large graphs: chains of views", "[large]") {
               return i % 3 == 1 ? f.reshape(x, i % 2 ? Shape{4, 6} : Shape{8, 3}) : f.flip(x, {0});
             }),
       {drawn({4, 6})}));
-  // Each slice has a shape of its own: one row less.
+  // Each slice has another shape: one row less.
   const Tensors slices =
       compiled(chain(1, [](F& f, const Tensor& x, const Tensors&,
                            int) { return f.slice_axis(x, {.axis = 0, .begin = 1, .end = {}}); }),
@@ -116,7 +116,7 @@ TEST_CASE("large graphs: contractions", "[large]") {
               return f.FullyConnected(x, in[1 + layer], in[4 + layer], {.num_hidden = 8});
             }),
       {drawn({4, 8}), drawn({8, 8}), drawn({8, 8}), drawn({8, 8}), drawn({8}), drawn({8}), drawn({8})}));
-  // Pairs that are merged, each of which makes what the next one reads.
+  // Pairs that are merged; each makes the operand of the next one.
   CHECK(compiles_to_the_same(
       chain(7,
             [](F& f, const Tensor& x, const Tensors& in, int) {

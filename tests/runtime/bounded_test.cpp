@@ -1,6 +1,6 @@
-// What a process keeps for its calls is bounded: kernels, recordings and prepacked constants that nothing
-// uses go, come back when they are called, and are never taken from a call that runs. ctest sets
-// KILN_KERNELS_MAX_COUNT=64.
+// The memory that a process keeps for its calls is bounded. Kernels, recordings and prepacked constants that
+// nothing uses are dropped, come back when they are called, and are never taken from a call that runs. ctest
+// sets KILN_KERNELS_MAX_COUNT=64.
 #include "function_net.h"
 
 #include <kiln/memory.h>
@@ -259,7 +259,7 @@ TEST_CASE("threads read the prepacked constants of an array while others are mad
 #if !defined(KILN_SANITIZE_ADDRESS) && !defined(KILN_SANITIZE_THREAD)
 namespace {
 
-/// All mappings that the process may have, but for `rest`.
+/// All mappings that the process may have, except `rest`.
 class Mappings {
  public:
   Mappings(std::size_t limit, std::size_t rest) : pages_(2 * limit) {
@@ -281,7 +281,7 @@ class Mappings {
 
 }  // namespace
 
-// In a process of its own, in which the bound of kernels is never reached.
+// In a separate process, so that the bound of kernels is never reached.
 TEST_CASE("kernels that nothing uses make room for mappings", "[.mappings]") {
   std::size_t limit = 0;
   std::ifstream("/proc/sys/vm/max_map_count") >> limit;

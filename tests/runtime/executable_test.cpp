@@ -1,4 +1,4 @@
-// What run() does around kernels: operands, arena, prepacked constants, write-backs. The kernels here are
+// The work of run() around kernels: operands, arena, prepacked constants, write-backs. The kernels here are
 // plain functions.
 #include "native_kernel.h"
 
@@ -182,7 +182,7 @@ TEST_CASE("an input that another argument overlaps is written after the last ste
 }
 
 TEST_CASE("overlaps among many arguments are found", "[executable]") {
-  // A long argument that is only read lies over several short ones, of which the steps write one.
+  // A long argument that is only read overlaps several short ones; the steps write one of these.
   ExecutablePlan plan;
   const TensorType two{DType::f32, {2}};
   plan.inputs = {two, vector_type, two, two};

@@ -65,7 +65,7 @@ TEST_CASE("flush-to-zero and traps of the caller do not reach kernels, and come 
     check_runs_in_default_environment();
     const unsigned after = _mm_getcsr();
     _mm_setcsr(original);
-    // Comparing the results raises flags of its own.
+    // Comparing the results raises flags itself.
     CHECK((after & ~0x3fu) == (csr & ~0x3fu));
   }
 }

@@ -87,7 +87,7 @@ TEST_CASE("a child that is forked while another thread uses the library for the 
 }
 #endif
 
-// The second case: later ones leave workers behind.
+// The second case: later ones leave workers running.
 TEST_CASE("a child that was forked before its parent had workers has its own", "[fork]") {
   const Tensor x = ones({1 << 20});
   CHECK(status_of([&] {

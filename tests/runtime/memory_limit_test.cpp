@@ -35,7 +35,7 @@ Tensors body(F& F, const Tensors& in) {
 
 enum Outcome { refused = 0, computed = 1, wrong = 2 };
 
-/// What a child gets whose addresses are limited to `more` bytes than it has.
+/// The outcome of a child whose address space is limited to `more` bytes than it has.
 Outcome compile_with(std::size_t more) {
   const Tensor x = arange(256).reshape({16, 16}) / 256;
   Net net(body);

@@ -1,3 +1,4 @@
+// Plans whose kernels are functions of the test program.
 #pragma once
 #include "runtime/executable.h"
 

@@ -1,4 +1,4 @@
-// What a program sees of its kernels' times.
+// The times of its kernels that a program sees.
 #include "function_net.h"
 
 #include <algorithm>

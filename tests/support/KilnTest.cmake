@@ -1,6 +1,6 @@
 # The functions by which the rooms declare their tests.
 #
-# Each test runs in a folder of its own (build/tests/run/NAME) with a disk cache of its own, so that tests can run in
+# Each test runs in a separate folder (build/tests/run/NAME) with a disk cache in it, so that tests can run in
 # parallel and every run starts alike.
 
 # kiln_test(NAME [SOURCES files...] [LABELS labels...] [SERIAL])
@@ -24,10 +24,11 @@ function(kiln_test_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
 endfunction()
 
-# kiln_test_run(NAME COMMAND command... [LABELS labels...] [ENVIRONMENT variables...] [TIMEOUT seconds] [SHARED])
+# kiln_test_run(NAME COMMAND command... [LABELS labels...] [ENVIRONMENT variables...] [TIMEOUT seconds]
+# [SHARED])
 #
-# One test, in the environment of all tests. SHARED: it calls the same operators as the others that are, and these keep
-# their kernels in one cache, so that the first of them to need a kernel compiles it for all.
+# One test, in the environment of all tests. SHARED: such tests call the same operators and share one kernel
+# cache; the first of them to need a kernel compiles it for all.
 function(kiln_test_run name)
   cmake_parse_arguments(arg "SHARED" "TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   add_test(NAME ${name} COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests/run/${name}")

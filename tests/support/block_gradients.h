@@ -1,3 +1,4 @@
+// Gradients of a function as a block: the same bits from eager and hybridized runs, and derivatives.
 #pragma once
 #include "function_net.h"
 
@@ -10,7 +11,7 @@ namespace block_gradients {
 
 using namespace kiln;
 
-/// Numbers in (-1, 1); but for f64 some are -0.
+/// Numbers in (-1, 1); except for f64 some are -0.
 inline Tensor values(const Shape& shape, DType dtype, unsigned seed) {
   std::vector<double> list;
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
@@ -29,7 +30,7 @@ inline Tensors all_of(const Results& r) {
   return all;
 }
 
-/// Copies that have gradients, but for integers.
+/// Copies with gradients, except of integers.
 inline Tensors with_gradients(const Tensors& in) {
   Tensors own;
   for (const Tensor& t : in) {

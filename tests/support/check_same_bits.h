@@ -1,3 +1,4 @@
+// A check that two lists of arrays have the same bits.
 #pragma once
 #include "same_bits.h"
 

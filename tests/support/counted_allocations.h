@@ -1,3 +1,4 @@
+// Counts of the program's allocations.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -11,7 +12,8 @@ struct Allocations {
   static std::size_t alive() { return made - freed; }
 };
 
-// Sanitizers have operators of their own. Inlined, GCC takes these for functions that do not belong together.
+// Sanitizers define these operators themselves. Inlined, GCC takes these for functions that do not belong
+// together.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool allocations_counted = false;
 #else

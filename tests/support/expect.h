@@ -1,3 +1,4 @@
+// Messages of mistakes, for the tests of errors.
 #pragma once
 #include <kiln/kiln.h>
 
@@ -6,13 +7,13 @@
 #include <source_location>
 #include <string>
 
-/// Each file of this folder is one mistake that a program or a file can make, and what its message must tell:
-/// the operator, the shapes, the place in the program or in the file, and the remedy.
+/// Each file of frontend/error is one mistake that a program or a file can make, with the contents that its
+/// message must have: the operator, the shapes, the place in the program or in the file, and the remedy.
 
 using namespace kiln;
 using Catch::Contains;
 
-/// What a mistake says. Fails when it says nothing, or blames Kiln.
+/// The message of a mistake. Fails when there is none, or when it blames Kiln.
 template <class Mistake>
 std::string message_of(Mistake mistake) {
   try {

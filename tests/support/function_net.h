@@ -1,3 +1,4 @@
+// Networks of one function, and their runs on all instruction sets.
 #pragma once
 #include "same_bits.h"
 

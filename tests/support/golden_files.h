@@ -1,3 +1,4 @@
+// The reference data in tests/golden.
 #pragma once
 #include <kiln/kiln.h>
 

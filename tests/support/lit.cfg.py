@@ -1,4 +1,4 @@
-# How lit runs the text tests: each file's RUN lines in bash, from a folder of its own.
+# How lit runs the text tests: each file's RUN lines in bash, from a separate folder.
 #
 #   kiln       the command of this build
 #   FileCheck  LLVM's; also `not` and `count`

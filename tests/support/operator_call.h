@@ -1,3 +1,4 @@
+// Calls of one operator by name.
 #pragma once
 #include "graphs/graph.h"
 

@@ -1,3 +1,4 @@
+// Folders that are removed at the end of a scope.
 #pragma once
 #include <filesystem>
 #include <string>

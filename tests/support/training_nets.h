@@ -1,3 +1,4 @@
+// Networks of the kinds that are trained.
 #pragma once
 #include <kiln/kiln.h>
 

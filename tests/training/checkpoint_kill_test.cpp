@@ -105,7 +105,7 @@ TEST_CASE("a killed run comes to the same bits", "[checkpoint]") {
     const TemporaryFolder folder;
     const auto check_end = [&] {
       CHECK(result_of(folder.path) == expected);
-      // No file is left of those that were being written.
+      // No partly written file is left.
       for (const auto& entry : fs::directory_iterator(folder.path / "checkpoints"))
         CHECK(entry.path().extension() == ".npz");
     };
@@ -113,8 +113,8 @@ TEST_CASE("a killed run comes to the same bits", "[checkpoint]") {
     while (killed < kills) {
       const auto before = checkpoints_in(folder.path);
       const pid_t child = start(folder.path, workers);
-      // Most lives end soon after the first checkpoint of their own, and so in the middle of steps and saves;
-      // some at any moment of their beginning.
+      // Most lives end soon after their first checkpoint, and so in the middle of steps and saves; some at
+      // any moment of their beginning.
       const auto begin = std::chrono::steady_clock::now();
       const bool any_moment = killed % 5 == 4;
       while (!any_moment && checkpoints_in(folder.path) == before && !has_ended(child)) {

@@ -1,3 +1,4 @@
+// A training run with a state in every part.
 #pragma once
 #include <kiln/kiln.h>
 
@@ -37,7 +38,7 @@ struct Run {
     loss.backward();
     trainer.step(4);
   }
-  /// Steps until the trainer has made so many; `after` runs after each.
+  /// Steps until the trainer has made `steps` updates; `after` runs after each.
   template <class After>
   void train(std::int64_t steps, After after) {
     while (trainer.num_update() < steps)

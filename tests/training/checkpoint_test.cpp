@@ -103,7 +103,7 @@ TEST_CASE("the last checkpoints are kept", "[checkpoint]") {
   CHECK(saved == 4);
   CHECK(names_in(inner) == std::vector<std::string>{"step-00000006.npz", "step-00000008.npz"});
 
-  // What a killed run has left, and files that are the program's.
+  // Remains of a killed run, and files that are the program's.
   golden::write_text((inner / "step-00000009.npz.tmp.1.0").string(), "half");
   golden::write_text((inner / "step-by-step.npz").string(), "mine");
   golden::write_text((inner / "notes").string(), "mine");

@@ -1,4 +1,4 @@
-// What a training run shows on files and terminals, and its log.
+// The display of a training run on files and terminals, and its log.
 #include "golden_files.h"
 #include "temporary_folder.h"
 
@@ -156,7 +156,7 @@ TEST_CASE("the log as CSV", "[progress]") {
                                                          "batch,1,2,0.25,", "batch,1,4,0.0625,",
                                                          "epoch,1,4,0.0625,0.5"});
 
-  // Killed in a line behind the checkpoint of epoch 0, batch 3
+  // Killed in a line after the checkpoint of epoch 0, batch 3
   std::string killed = whole.substr(0, whole.find("\nepoch,1") + 6);
   golden::write_text(log, killed);
   {
@@ -222,7 +222,7 @@ TEST_CASE("a step does not make the batches of a program's own sampler", "[progr
   CHECK(made <= 6);  // each epoch's, and not for each of its steps
   CHECK(shown.lines().size() == 10 + 11 + 12 + 3);
 
-  // The number is that of the epoch: also of another one, after restore().
+  // The number is the epoch's: also of another one, after restore().
   CHECK(batches.size() == 13);
   batches.restore({.seed = 1, .epoch = 7});
   CHECK(batches.size() == 17);

@@ -158,7 +158,7 @@ TEST_CASE("a step follows its network and its trainer", "[train_step]") {
        F::slice_axis(task.label, {.axis = 0, .begin = 0, .end = 1}));
   CHECK(step.compiled());
 
-  // Gradients have no arrays: those of earlier passes stay.
+  // Gradients have no arrays: gradients of earlier passes stay.
   CHECK(F::sum(F::abs(task.net->collect_params().items()[0].grad())).item<float>() == 0);
 }
 

@@ -1,3 +1,4 @@
+// Parameters with values and gradients, for tests of a Trainer.
 #pragma once
 #include <kiln/kiln.h>
 

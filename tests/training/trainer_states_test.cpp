@@ -1,4 +1,4 @@
-// Files of a Trainer's states: training goes on from them, and what they refuse.
+// Files of a Trainer's states: training continues from them; invalid ones are refused.
 #include "golden_files.h"
 #include "temporary_folder.h"
 #include "trained_parameters.h"

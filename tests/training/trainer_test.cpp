@@ -209,7 +209,7 @@ TEST_CASE("a program's own optimizer", "[trainer]") {
       u.weight = u.weight - u.rate * F::sign(u.gradient);
     }
   };
-  // A rule may use arrays of its own, and write in place.
+  // A rule may use member arrays, and write in place.
   struct Masked : optimizer::Optimizer {
     Tensor mask;
     explicit Masked(Tensor m) : Optimizer("masked", {.learning_rate = 1}), mask(std::move(m)) {}

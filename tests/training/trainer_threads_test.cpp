@@ -1,4 +1,4 @@
-// Two threads, each with a network and a Trainer of its own: what each trains is what it trains alone.
+// Two threads, each with a separate network and Trainer: each trains the same as alone.
 #include "same_bits.h"
 
 #include <kiln/kiln.h>

@@ -1,5 +1,5 @@
-// What calls allocate: steps whose code exists nothing, neither objects nor memory of tensors, and recorded
-// calls little.
+// Allocations of calls: steps whose code exists allocate nothing, neither objects nor memory of tensors;
+// recorded calls allocate little.
 #include "counted_allocations.h"
 #include "same_bits.h"
 
@@ -139,7 +139,7 @@ TEST_CASE("a recorded call of an operator allocates its result, an entry and the
   check(2, [&] { return x + y; });
   check(2, [&] { return x * y; });
   check(2, [&] { return x * 2; });
-  // What calls read of an array is saved once.
+  // An array that several calls read is saved once.
   const Tensor z = x * y;
   check(2, [&] { return z * z; });
   check(3, [&] { return F::exp(z); });

@@ -12,7 +12,7 @@ using namespace kiln;
 
 namespace {
 
-/// What a step could leave behind.
+/// Memory and objects that a step could leave allocated.
 struct Kept {
   std::size_t bytes = memory_report().live_bytes, arena = memory_report().arena_bytes;
   std::size_t objects = Allocations::alive();  // entries of the tape are among them

@@ -16,7 +16,7 @@ namespace {
 constexpr int all_steps = 200;
 int steps = all_steps;
 
-/// What a training leaves: the losses of all steps, then the parameters.
+/// The outcome of a training: the losses of all steps, then the parameters.
 using Outcome = std::vector<Tensor>;
 
 void append_parameters(Outcome& out, const Block& net) {
@@ -101,7 +101,7 @@ Outcome encoder(Mode mode) {
                mode);
 }
 
-/// What the judge says of real and of made samples.
+/// The judge's scores of real and of made samples.
 struct Judgement : HybridBlock {
   Child<HybridBlock> judge{this, "judge"};
   explicit Judgement(const nn::HybridSequential& net) { judge = net; }
@@ -110,7 +110,7 @@ struct Judgement : HybridBlock {
   }
 };
 
-/// What it says of what the generator makes of noise.
+/// The judge's scores of samples that the generator makes of noise.
 struct Deceit : HybridBlock {
   Child<HybridBlock> generator{this, "generator"}, judge{this, "judge"};
   Deceit(const nn::HybridSequential& makes, const nn::HybridSequential& judges) {

@@ -1,3 +1,4 @@
+// Images of digits that the program draws, in place of MNIST.
 #pragma once
 #include <kiln/kiln.h>
 
@@ -36,7 +37,7 @@ inline std::pair<kiln::Tensor, kiln::Tensor> digits(std::int64_t count, int firs
   return {images + random::normal(0, 0.25, images.shape()), labels.astype(DType::f32)};
 }
 
-/// The share of images whose largest score is that of their label.
+/// The share of images whose largest score is their label's.
 inline double accuracy(const kiln::Tensor& scores, const kiln::Tensor& labels) {
   kiln::metric::Accuracy metric;
   metric.update(labels, scores);

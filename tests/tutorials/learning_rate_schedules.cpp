@@ -32,7 +32,7 @@ double train(const optimizer::Options& options) {
 
 int main() {
   constexpr double rate = 0.06;
-  // Schedules with a base_lr of their own; others begin at the optimizer's learning_rate.
+  // Schedules with a given base_lr; others begin at the optimizer's learning_rate.
   const std::vector<std::pair<const char*, Schedule>> schedules = {
       {"factor", lr_scheduler::Factor({.step = 75, .factor = 0.5, .base_lr = rate})},
       {"multi-factor", lr_scheduler::MultiFactor({.step = {150, 240}, .factor = 0.1, .base_lr = rate})},

@@ -1,4 +1,4 @@
-// What hybridize() saves: b = a * 2; c = b * a; d = c + 1 needs no memory for b and c, and one kernel.
+// Memory that hybridize() saves: b = a * 2; c = b * a; d = c + 1 needs no memory for b and c, and one kernel.
 #include <kiln/kiln.h>
 
 #include <iostream>

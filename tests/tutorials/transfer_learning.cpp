@@ -1,5 +1,5 @@
 // "Transfer learning": a network of the model zoo has learned the digits 0 to 4. Its features serve for 5 to
-// 9, of which there are few images. First only a new output layer is trained, then all layers.
+// 9, with few images of each. First only a new output layer is trained, then all layers.
 #include "digits.h"
 
 #include <kiln/kiln.h>

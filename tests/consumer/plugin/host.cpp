@@ -1,5 +1,5 @@
 // Loads the shared object given as its argument, calls it from this and from another thread, and unloads it;
-// three times, since what is left behind may stop the next.
+// three times, since remains of one round may stop the next.
 #include <cstdio>
 #include <dlfcn.h>
 #include <thread>

@@ -1,8 +1,10 @@
+// A shared object that uses Kiln.
 #include <kiln/kiln.h>
 
 using namespace kiln;
 
-/// What a small network gives, eagerly and compiled: 5 times `n`, or a negative number if anything is wrong.
+/// The result of a small network, eagerly and compiled: 5 times `n`, or a negative number if anything is
+/// wrong.
 extern "C" __attribute__((visibility("default"))) int five_times(int n) {
   try {
     nn::Dense net(1, {.in_units = 5});

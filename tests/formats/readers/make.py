@@ -215,7 +215,7 @@ def rec_file(rng):
         if rng.random() < 0.4:  # of a record with a header of labels
             labels = rng.choice((0, 0, 1, 3))
             pieces[0] = struct.pack("<IfQQ", labels, 2.0, 7, 0) + struct.pack("<f", 0.5) * labels + pieces[0]
-        if count > 1:  # only the last part has a length of its own
+        if count > 1:  # only the last part has a separate length
             pieces = [p + b"." * (-len(p) % 4) for p in pieces[:-1]] + pieces[-1:]
         kinds = [0] if count == 1 else [1] + [2] * (count - 2) + [3]
         content += b"".join(part(k, p) for k, p in zip(kinds, pieces))

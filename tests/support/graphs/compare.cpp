@@ -1,3 +1,4 @@
+// Runs graphs and compares their results bit by bit.
 #include "graphs/compare.h"
 
 #include <kiln/random.h>

@@ -1,3 +1,4 @@
+// Comparison of eager and compiled runs of a graph.
 #pragma once
 #include "graphs/graph.h"
 
@@ -7,7 +8,7 @@
 
 namespace graphs {
 
-/// What a run leaves: its outputs and, of training, the auxiliary states, with what names them in messages.
+/// The outcome of a run: its outputs and, in training, the auxiliary states, with their names for messages.
 struct Result {
   std::vector<kiln::Tensor> arrays;
   std::vector<std::string> names;
@@ -17,7 +18,7 @@ struct Result {
 class Runner {
  public:
   Runner(const Graph& graph, kiln::RunMode mode, bool fuse = true, kiln::Device device = {});
-  /// On so many threads at most, beginning with the graph's seed.
+  /// On at most this number of threads, beginning with the graph's seed.
   Result run(int threads);
   /// Other values for the variables named, of the same shapes and dtypes.
   void set(const std::map<std::string, kiln::Tensor>& values);
@@ -39,9 +40,9 @@ struct Comparison {
   std::optional<std::string> difference = {};
 };
 
-/// Runs a graph eagerly, and compiled on one and two threads, on its values and then on each of `more`. What
-/// a mode throws beyond errors for users, or where the other does not, is a difference too. On another device
-/// than the CPU, compiled runs there alone, where threads make no difference.
+/// Runs a graph eagerly, and compiled on one and two threads, on its values and then on each of `more`. An
+/// exception is a difference too, if it is no error for users or if the other mode does not throw it. On
+/// another device than the CPU, compiled runs there alone, where threads make no difference.
 Comparison compare(const Graph& graph, const std::vector<std::map<std::string, kiln::Tensor>>& more = {},
                    bool fuse = true, kiln::Device device = {});
 

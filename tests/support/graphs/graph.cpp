@@ -1,3 +1,4 @@
+// Builds graphs, and prints them as JSON and as programs.
 #include "graphs/graph.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Graphs of operators as plain data.
 #pragma once
 #include <kiln/kiln.h>
 
@@ -28,7 +29,7 @@ struct Node {
   bool is_variable() const { return op == "null"; }
 };
 
-/// Nodes in an order in which each uses earlier ones only.
+/// Nodes in an order such that each uses earlier ones only.
 struct Graph {
   std::vector<Node> nodes;
   std::vector<Ref> outputs;

@@ -1,3 +1,4 @@
+// The list of all samples, and its helpers.
 #include "graphs/samples.h"
 
 namespace graphs {

@@ -1,3 +1,4 @@
+// Samples: calls of every operator.
 #pragma once
 #include "graphs/graph.h"
 #include "graphs/values.h"
@@ -15,7 +16,7 @@ namespace graphs {
 struct Input {
   kiln::Shape shape;
   Values values = {};
-  std::optional<kiln::DType> dtype = {};  ///< one of its own, not that of the sample
+  std::optional<kiln::DType> dtype = {};  ///< if it differs from the sample's
   Input(kiln::Shape s) : shape(s) {}
   Input(std::initializer_list<std::int64_t> s) : shape(s) {}
   Input(kiln::Shape s, Values v, std::optional<kiln::DType> d = {}) : shape(s), values(v), dtype(d) {}
@@ -41,7 +42,7 @@ struct Row {
 /// All rows.
 const std::vector<Row>& sample_rows();
 
-// What the families' lists are written with.
+// Helpers for the families' lists.
 
 using Rows = std::vector<Row>;
 using Samples = std::vector<Sample>;
@@ -53,13 +54,13 @@ Input checked_indices(kiln::Shape shape, std::int64_t limit, std::optional<kiln:
 Samples of_shapes(const std::vector<kiln::Shape>& shapes, const Attributes& attrs = {});
 /// The same inputs with several settings.
 Samples with_settings(const std::vector<Input>& inputs, const std::vector<Attributes>& settings);
-/// A sample for each choice of which extents are as given and which are 1: extents of 1 leave loops out, so
-/// that code that counts on an axis fails there and nowhere else.
+/// A sample for each choice of extents that are replaced by 1. Extents of 1 leave loops out, so that code
+/// that counts on an axis fails there and nowhere else.
 Samples with_ones(const kiln::Shape& extents, const std::function<Sample(const kiln::Shape&)>& sample);
-/// The same of (batch, m, k) times (batch, k, n), with the last two axes of a factor exchanged where it is
-/// `transposed`: few results and many, a chunk of k and two.
+/// The same of (batch, m, k) times (batch, k, n), with the last two axes of a `transposed` operand exchanged.
+/// Results are few and many, k is one chunk and two.
 Samples products_with_ones(const Attributes& attrs, bool lhs_transposed = false, bool rhs_transposed = false);
-/// The same of three axes, of which `attribute` names one or two.
+/// The same of three axes; `attribute` names one or two of them.
 Samples reductions_with_ones(const std::string& attribute);
 /// Several lists as one.
 Samples join(std::initializer_list<Samples> lists);

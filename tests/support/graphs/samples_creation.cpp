@@ -1,3 +1,4 @@
+// Samples of operators that create arrays.
 #include "graphs/samples.h"
 
 namespace graphs {

@@ -1,3 +1,4 @@
+// Samples of operators with indices.
 #include "graphs/samples.h"
 
 namespace graphs {

@@ -1,3 +1,4 @@
+// Samples of layers.
 #include "graphs/samples.h"
 
 #include <fmt/format.h>

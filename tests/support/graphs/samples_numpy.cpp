@@ -92,7 +92,7 @@ Rows numpy_rows() {
       {{"_npi_matmul"},
        join({{{{{3, 5}, {5, 7}}}, {{{17}, {17, 3}}}, {{{2, 1, 3, 5}, {4, 5, 6}}}, {{{2, 3, 5}, {5}}}},
              products_with_ones({}),
-             // A batch of which one factor has one only.
+             // A batch; one operand has a batch of one.
              with_ones({2, 3, 17, 5},
                        [](const Shape& s) -> Sample {
                          return {{{s[0], s[1], s[3]}, {1, s[3], s[2]}}};

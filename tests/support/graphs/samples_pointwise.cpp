@@ -1,3 +1,4 @@
+// Samples of pointwise operators.
 #include "graphs/samples.h"
 
 namespace graphs {

@@ -1,3 +1,4 @@
+// Samples of reductions.
 #include "graphs/samples.h"
 
 namespace graphs {

@@ -1,3 +1,4 @@
+// Samples of operators on shapes.
 #include "graphs/samples.h"
 
 namespace graphs {

@@ -1,3 +1,4 @@
+// Draws the values of an input.
 #include "graphs/values.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// The values of inputs of operators.
 #pragma once
 #include <kiln/kiln.h>
 
@@ -5,7 +6,7 @@
 
 namespace graphs {
 
-/// What an input of an operator holds.
+/// The kind of values of an input.
 struct Values {
   enum class Kind {
     any,      ///< numbers of all sizes around zero
