@@ -37,8 +37,8 @@ inline constexpr llvm::StringLiteral missed_fusion_attr = "kiln.missed_fusion";
 /// body arguments themselves. Inside, every view operation is on a chain from a body argument for which
 /// ir::view_of gives strides on that argument. A copy yields such a view, a fill yields a splat or iota; both
 /// have no other operation. All views that a reduce reads have one stride over the reduced axes. The fusion's
-/// location joins the locations of all its operations (FusedLoc); `kiln.missed_fusion` holds the missed-fusion
-/// remarks.
+/// location joins the locations of all its operations (FusedLoc); `kiln.missed_fusion` holds the missed-
+/// fusion remarks.
 ///
 /// Why here: layouts are decided, so what is fused stays fused; after it, the list of operations is the
 /// schedule. Needs: expand, layout and outline.
