@@ -17,7 +17,7 @@ HybridSequential two_convolutions(std::int64_t in, std::int64_t out) {
   return net;
 }
 
-/// A level of U-Net: what a smaller level makes of the halved map is doubled again and joined to the map.
+/// A level of U-Net: halves the map, applies a smaller level, doubles its result and joins it to the map.
 class Level : public HybridBlock {
  public:
   Level(std::int64_t in, std::int64_t channels, std::int64_t deepest) : inner_(channels < deepest) {

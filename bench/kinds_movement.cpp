@@ -50,7 +50,7 @@ Kind gather() {
   return {"gather", draw, [](const Sizes& sizes) {
             const Shape table = shape_of(sizes, "table");
             const std::int64_t rows = sizes.at("rows");
-            // In leaps: rows that follow each other are far apart.
+            // With a stride, so that successive rows are far apart.
             std::vector<float> indices;
             for (std::int64_t i = 0; i < rows; ++i)
               indices.push_back(static_cast<float>(i * 7919 % table[0]));

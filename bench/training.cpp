@@ -1,5 +1,5 @@
-// One step of stochastic gradient descent on a batch of 64, with gradients written out as operators: what the
-// rows of trainer.cpp, which differentiate, are measured by.
+// One step of stochastic gradient descent on a batch of 64, with gradients written out as operators: the
+// reference for the rows of trainer.cpp, which differentiate.
 #include "bench/training_step.h"
 
 using namespace kiln;

@@ -17,8 +17,8 @@ class TransformerLayer : public kiln::HybridBlock {
   explicit TransformerLayer(const TransformerOptions& options);
 
  protected:
-  /// x (batch, tokens, width) to the same shape. With keys and values (heads, earlier tokens, width / heads)
-  /// of a batch of 1, the tokens read those too, and their own keys and values are further results.
+  /// x (batch, tokens, width) to the same shape. Given keys and values (heads, earlier tokens, width / heads)
+  /// of a batch of 1, the tokens read these too, and their own keys and values are further results.
   kiln::Tensors hybrid_forward(kiln::F& F, const kiln::Tensors& in) override;
 
  private:

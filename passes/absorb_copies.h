@@ -12,7 +12,7 @@ namespace kiln::passes {
 /// as `kiln.empty`, or filled if the parts do not cover it, and passes from kernel to kernel. Applies only to
 /// results with one use.
 ///
-/// Why here: after fuse, which decides what a kernel computes; before fuse-rows and plan-buffers, which see
+/// Why here: after fuse, which decides the contents of kernels; before fuse-rows and plan-buffers, which see
 /// the arrays that remain. Needs: fuse. Guarantees: no value changes.
 std::unique_ptr<mlir::Pass> create_absorb_copies_pass();
 

@@ -1,4 +1,5 @@
-// The pass kiln-fuse: which operations become one kernel, and what code generation may rely on.
+// The pass kiln-fuse: which operations become one kernel, and the form of kernels that code generation relies
+// on.
 #pragma once
 #include "passes/target_model.h"
 
@@ -8,8 +9,8 @@
 
 namespace kiln::passes {
 
-/// Of a fusion, an array of strings: missed-fusion remarks, each with the operation that did not join and the
-/// reason.
+/// Attribute of a fusion, an array of strings: missed-fusion remarks, each with the operation that did not
+/// join and the reason.
 inline constexpr llvm::StringLiteral missed_fusion_attr = "kiln.missed_fusion";
 
 /// Forms kernels: every operation that computes or moves elements ends in a kiln.fusion. Outside remain pack,
@@ -37,8 +38,8 @@ inline constexpr llvm::StringLiteral missed_fusion_attr = "kiln.missed_fusion";
 /// body arguments themselves. Inside, every view operation is on a chain from a body argument for which
 /// ir::view_of gives strides on that argument. A copy yields such a view, a fill yields a splat or iota; both
 /// have no other operation. All views that a reduce reads have one stride over the reduced axes. The fusion's
-/// location joins the locations of all its operations (FusedLoc); `kiln.missed_fusion` holds the missed-
-/// fusion remarks.
+/// location joins the locations of all its operations (FusedLoc); `kiln.missed_fusion` holds the
+/// missed-fusion remarks.
 ///
 /// Why here: layouts are decided, so what is fused stays fused; after it, the list of operations is the
 /// schedule. Needs: expand, layout and outline.

@@ -51,8 +51,9 @@ bool stays_in_row(mlir::Value v, Shape rows) {
   return last < row_elements;
 }
 
-/// Whether neighbours in memory belong to different rows of what a fusion reduces, as in sums over an image
-/// with the channels last. Row by row, each cache line would be read once for each of its elements.
+/// Whether the fusion reduces across memory rows, so that contiguous elements belong to different rows, as in
+/// sums over an image with the channels last. Row by row, each cache line would be read once for each of its
+/// elements.
 bool reduces_columns(ir::FusionOp fusion, Shape rows) {
   for (mlir::Operation& op : fusion.getBody().front()) {
     auto reduce = llvm::dyn_cast<ir::ReduceOp>(op);

@@ -20,9 +20,9 @@ inline constexpr llvm::StringLiteral next_rows_attr = "kiln.next_rows";
 /// rows at a time, so that intermediate values stay in L1 or L2.
 ///
 /// Rows are the leading axes that the results of all kernels share. Every view of one kernel on another's
-/// result stays within a row. A reduction of columns has no rows in memory and stays alone. Kernels that read
-/// and write few bytes together are not marked: caches hold their values anyway. A row fusion has at most 64
-/// kernels and 512 operations: its code is one function, which LLVM compiles in more than linear time.
+/// result stays within a row. A reduction of columns has no rows in memory and is never marked. Nor are
+/// kernels that read and write few bytes together: caches hold their values anyway. A row fusion has at most
+/// 64 kernels and 512 operations: its code is one function, which LLVM compiles in more than linear time.
 ///
 /// Why here: after fuse there are kernels, in their final order; plan-buffers keeps the operands of a row
 /// fusion live until its last kernel. Guarantees: the kernels marked with one number are consecutive.

@@ -370,8 +370,8 @@ class FusionPlanner {
       if (groups_[group_of_[next]].members.size() != 1) continue;
       Members both = members;
       both.push_back(next);
-      // The group of the next candidate is tested for paths from all members, so this candidate merges now
-      // and is split off below if it is not in `best`.
+      // This candidate merges now, so that the next one is tested for paths from all members. It is split off
+      // below if it is not in `best`.
       if (const char* why = reason_against(group, group_of_[next], both)) {
         remark(group, next, why);
         continue;
@@ -415,8 +415,8 @@ class FusionPlanner {
         groups_[group].members, [&](std::size_t i) { return llvm::isa<ir::ReduceOp>(nodes_[i].op); }));
   }
 
-  /// Merges the groups of two reductions over the same axes, and what they alone read; false if they must not
-  /// share a kernel.
+  /// Merges the groups of two reductions over the same axes, with the producers that they alone read; false
+  /// if they must not share a kernel.
   bool join(std::size_t first, std::size_t second, const llvm::DenseSet<mlir::Operation*>& prepackable) {
     const std::size_t into = group_of_[first], from = group_of_[second];
     auto a = llvm::cast<ir::ReduceOp>(nodes_[first].op), b = llvm::cast<ir::ReduceOp>(nodes_[second].op);
@@ -480,9 +480,9 @@ class FusionPlanner {
     }
   }
 
-  /// Merges into a root's group the pointwise operations that compute a side operand of its epilogue: in
-  /// w - rate * (gradient + decay * w), where the gradient is the root, decay * w. The last in program order
-  /// is first, so that all users of an operation are decided before it.
+  /// Merges into a root's group the pointwise producers of its epilogue's side operands: decay * w in w -
+  /// rate * (gradient + decay * w), where the gradient is the root. The last in program order comes first, so
+  /// that all users of an operation are decided before it.
   void grow_side_operands(std::size_t root, const llvm::DenseSet<mlir::Operation*>& prepackable) {
     const std::size_t group = group_of_[root];
     llvm::SmallSet<std::size_t, 8> seen;

@@ -30,7 +30,7 @@ std::optional<GroupOrder::Between> GroupOrder::search(Group first, Group second)
     const Neighbours& neighbours;
     llvm::SmallVector<Group, 8> found = {};
     llvm::SmallSet<Group, 16> seen = {};
-    std::size_t visited = 0;                      // of those found
+    std::size_t visited = 0;                      // number of the groups in `found` that were visited
     Group next = start;                           // to visit
     std::size_t edges = neighbours.count(start);  // looked at when it is visited
   };

@@ -20,7 +20,7 @@ class GroupOrder {
   struct Neighbours {
     /// Calls its second argument for each, repetitions allowed.
     std::function<void(Group, llvm::function_ref<void(Group)>)> visit;
-    /// The number of those calls, at least.
+    /// A lower bound of the number of these calls.
     std::function<std::size_t(Group)> count;
   };
 

@@ -26,7 +26,7 @@ struct CutJoint {
   std::size_t recomputed_bytes = 0;           ///< of values that both functions compute
   std::vector<bool>
       sums;            ///< by sum: whether it gets a term; only these are results of the backward function
-  std::string report;  ///< what is saved and what is recomputed, and why: a line each
+  std::string report;  ///< saved and recomputed values with the reason, a line each
 };
 
 /// Cuts the joint function of `module`, after simplification, by `policy`. Saved values have the order of

@@ -190,8 +190,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     return pads;
   }
 
-  /// Whether the convolution is one of 1x1 from an argument to results, perhaps by elementwise operations:
-  /// between others of the function, both arrays could have the channels last.
+  /// Whether a 1x1 convolution reads an argument and its result is returned, perhaps through elementwise
+  /// operations. Between other operations of the function, both arrays could have the channels last.
   bool multiplies_images(ir::ConvolutionOp op) const {
     const mlir::RankedTensorType type = op.getType();
     return op.getAlgorithm() == ir::Algorithm::chained512 && op.getGroups() == 1 &&
@@ -288,9 +288,9 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     op.erase();
   }
 
-  /// Whether the product is computed with x and g exchanged, which gives the transposed result: where both
-  /// have the same places, and there are at least as many output channels. The kernel packs g, so g has the
-  /// fewer channels then.
+  /// Whether the product is computed with x and g exchanged, which gives the transposed result. Applies if
+  /// both have the same places and there are at least as many output channels: the kernel packs g, which then
+  /// has the fewer channels.
   static bool gives_transposed(ir::ConvolutionWeightsOp op) {
     const auto is_one = [](std::int64_t extent) { return extent == 1; };
     const auto shape = op.getType().getShape();

@@ -22,7 +22,7 @@ class MinCut {
  private:
   struct Edge {
     std::size_t to;
-    std::int64_t capacity;  ///< what is left of it
+    std::int64_t capacity;  ///< remaining
   };
   bool find_levels(std::size_t source, std::size_t sink);
   std::int64_t augment(std::size_t source, std::size_t sink);

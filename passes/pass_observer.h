@@ -1,4 +1,4 @@
-// The observer of passes: which passes change what they run on.
+// The observer of passes: which passes change their operation.
 #pragma once
 #include <mlir/Pass/PassManager.h>
 

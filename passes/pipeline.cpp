@@ -33,7 +33,7 @@ namespace {
 
 /// Independent of the target.
 void add_simplification(mlir::OpPassManager& pm, const PipelineOptions& options) {
-  // Splats that were broadcast or reshaped are splats again, so that folding sees what is constant.
+  // Splats that were broadcast or reshaped are splats again, so that folding sees them as constants.
   pm.addPass(create_canonicalize_pass());
   // Values that every step of a loop would compute alike; some of them are constant.
   pm.addPass(create_hoist_pass());

@@ -21,7 +21,7 @@ bool is_worth_memory(mlir::Operation* op, const ViewAnalysis& view_analysis) {
   return ir::bytes_of(op->getResult(0)) <= read + max_packed_growth;
 }
 
-/// Whether it packs B for products that take it as it lies.
+/// Whether it packs B for contractions that read it unpacked.
 bool is_taken_as_it_lies(mlir::Operation* op, const TargetModel& target) {
   return llvm::isa<ir::PackOp>(op) && llvm::all_of(op->getUsers(), [&](mlir::Operation* user) {
            auto dot = llvm::dyn_cast<ir::PackedDotOp>(user);

@@ -1,4 +1,4 @@
-// The pass kiln-rematerialize: x - mean(x) and the like, once per reduction that uses them.
+// The pass kiln-rematerialize: cheap operations as x - mean(x), once per reduction that uses them.
 #pragma once
 #include <mlir/Pass/Pass.h>
 

@@ -24,7 +24,7 @@ struct JointFunction {
   mlir::ValueRange outputs, sums, writes;
 };
 
-/// The operands of an operation and what its bodies use from outside.
+/// The operands of an operation, and the outer values that its bodies use.
 llvm::SetVector<mlir::Value> used_values(mlir::Operation* op);
 /// Whether an operation, or one in its bodies, draws random numbers.
 bool draws_random(mlir::Operation* op);

@@ -40,7 +40,7 @@ class TargetModel {
   /// reuses the weights well by itself, and its result is still in a cache when it is needed.
   virtual std::int64_t max_merged_rows() const = 0;
 
-  /// Whether the kernel of a batch of products takes each B as it lies: it reads it there, or packs it
+  /// Whether the kernel of a batch of products gets each B unpacked: it reads it in place, or packs it
   /// itself.
   virtual bool packs_in_products() const = 0;
 

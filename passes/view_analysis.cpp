@@ -44,7 +44,7 @@ ViewAnalysis::ViewAnalysis(mlir::Block& block, bool views) {
     index[&op] = ops.size();
     ops.push_back(&op);
   }
-  // A new buffer changes the strides of all views derived from it: the users of those views are visited
+  // A new buffer changes the strides of all views derived from it: the users of these views are visited
   // again.
   const auto visit_again = [&](mlir::Operation* buffer, std::size_t visited) {
     const auto mark = [&](mlir::Operation* op) {

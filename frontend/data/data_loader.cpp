@@ -62,7 +62,7 @@ class SampleScope {
   RandomBlock numbers_;
 };
 
-/// An epoch: what a batch of it depends on, with the loader.
+/// An epoch: together with the loader, it determines its batches.
 struct Epoch {
   std::uint64_t seed;
   std::uint64_t number;

@@ -29,7 +29,7 @@ class Prefetcher {
 
  private:
   struct Work;
-  /// Whether this is a child of a fork() since: it has none of the threads, and what they held is lost.
+  /// Whether this is a child of a fork() since: it has none of the threads, and their batches are lost.
   bool forked() const;
 
   std::int64_t next_;

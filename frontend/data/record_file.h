@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-/// RecordIO, as dmlc-core defines it. A record is written in parts, each of a header of two numbers of 32
-/// bits, little endian, and its bytes, with zeros up to a multiple of 4. The first number is the magic one.
-/// The second has the length of the part in its lower 29 bits, and in the others which part of the record it
-/// is. Where the record has the magic number at a multiple of 4 bytes it is left out, and a part ends before
-/// it. So no record has that number where a header may begin, and a reader can find the next header from any
-/// byte.
+/// RecordIO, as dmlc-core defines it. A record is written in parts. A part is a header of two numbers of 32
+/// bits, little endian, then bytes, with zeros up to a multiple of 4. The first number is the magic one. The
+/// second has the length of the part in its lower 29 bits, and in the others which part of the record it is.
+/// If the record has the magic number at a multiple of 4 bytes, that number is left out and a part ends
+/// before it. So no record has the number where a header may begin, and a reader can find the next header
+/// from any byte.
 namespace kiln::recordio {
 
 inline constexpr std::uint32_t magic = 0xCED7230A;

@@ -75,8 +75,7 @@ struct Division {
     const std::int64_t whole = (carried(epoch) + sampler.size()) / batch_size;
     return whole + (last_batch == LastBatch::keep && sampler.size() % batch_size != 0);
   }
-  /// These samples: the last ones of the epoch before, and of those before it where an epoch is smaller than
-  /// a batch.
+  /// The samples that the preceding epoch left over, and earlier ones where an epoch is smaller than a batch.
   Indices left_over(std::uint64_t of, std::int64_t epoch) const {
     Indices out;
     for (std::size_t left = static_cast<std::size_t>(carried(epoch)); left > 0;) {

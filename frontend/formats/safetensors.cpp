@@ -1,5 +1,5 @@
-// Hugging Face's safetensors: the length of a header, the header as JSON (a name, dtype, shape and a range of
-// bytes for each array), then the bytes.
+// Hugging Face's safetensors: the length of a header, the header as JSON, then the bytes. The header has a
+// name, dtype, shape and a range of bytes for each array.
 #include "frontend/formats/array_formats.h"
 #include "frontend/formats/bytes.h"
 #include "frontend/formats/json_reader.h"

@@ -66,7 +66,7 @@ class PlacedVariables {
   PlacedVariables(const std::vector<Tensor>& variables, Device device);
   /// The present contents of the variables.
   const std::vector<Tensor>& values();
-  /// Writes what a call has written into the copies back to the variables.
+  /// Copies back to the variables the elements that a call has written into their copies.
   void store();
 
  private:

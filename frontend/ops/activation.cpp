@@ -89,7 +89,7 @@ Values leaky_relu(Primitives& p, Args in, const Attrs& a) {
   if (type == "elu" || type == "selu" || type == "gelu")
     return {convert(p, exponential_unit(p, widen(p, x), a), p.dtype(x))};
   if (type == "prelu") {
-    // One product, whose gradients do not multiply what the select does not take.
+    // One product; its gradients do not multiply the branch that the select drops.
     const Value slope = spread_slopes(p, in[1], p.shape(x));
     return {p.mul(x, where_positive(p, x, p.like(x, 1), slope))};
   }

@@ -80,7 +80,7 @@ Values cond_gradient(Primitives& p, const GradientArgs& args, Args sums) {
 Values depends_on_gradient(Primitives& p, const GradientArgs& args, Args sums) {
   Values out(sums.begin(), sums.end());
   if (args.wanted[0]) ir::add_term(p, out[args.same[0]], args.heads[0]);
-  // To a sum too, which so counts as one with a term.
+  // Also added to a sum, which then counts as one with a term.
   for (std::size_t i = 1; i < args.in.size(); ++i)
     if (args.wanted[i]) ir::add_term(p, out[args.same[i]], no_term(p, p.type(args.in[i])));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = out[args.same[i]];

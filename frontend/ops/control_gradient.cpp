@@ -21,10 +21,10 @@ using ir::Subgraph;
 
 using Positions = std::vector<std::int64_t>;
 
-/// Of the last steps of a loop that are composed outside of it, since their structures do not come again.
+/// Maximum number of last steps that are composed outside of the loop because their structures do not recur.
 constexpr std::size_t most_apart = 8;
-/// Of the structures of steps that a loop is composed with; its other steps have the union of theirs, where a
-/// gradient of 0 may have another sign.
+/// Maximum number of step structures that a loop is composed with. Its other steps have the union of theirs,
+/// where a gradient of 0 may have another sign.
 constexpr std::size_t most_structures = 64;
 
 /// The first `n` rows, the last one first.
@@ -62,7 +62,7 @@ struct Running {
   Values states, shared;
 };
 
-/// The gradient of one step, and what is known of all steps.
+/// The gradient of one step, and the facts that hold for all steps.
 class StepGradient {
  public:
   StepGradient(Primitives& p, const GradientArgs& args, const LoopParts& parts)
@@ -162,7 +162,7 @@ class StepGradient {
   std::size_t shared_number(std::size_t input) const {
     return static_cast<std::size_t>(std::find(shared_.begin(), shared_.end(), input) - shared_.begin());
   }
-  /// Sums: the states, what is shared, the rows.
+  /// Sums, in this order: the states, the shared inputs, the rows.
   GradientRequest sums_of_step() const {
     GradientRequest request;
     for (const LoopParts::Variable& v : parts_.variables) {
@@ -242,8 +242,8 @@ class LoopGradient {
     }
     return s;
   }
-  /// The union of these, and of what the steps before them make of it. Whether it gives steps the structure
-  /// that each of them has: then a state without gradient may have -0.
+  /// Sets `all` to the union of `list` and of the structures that it leads to in the steps before. Whether
+  /// `all` gives each step the structure that it has: a state without gradient may then have -0.
   bool has_one_structure(std::span<const Flags> list, Flags& all) {
     all = list.front();
     for (const Flags& f : list) unite(all, f);
@@ -521,7 +521,7 @@ Values LoopGradient::sums() {
                           : p_.full({type.dtype, Shape::stacked(sizes_[i], without_first(type.shape))}, 0));
     Value& sum = sums_[args_.same[input]];
     add_term(p_, sum, p_.concatenate(parts, 0));
-    // Of several steps each row has got the +0 of another one; when does not matter.
+    // With several steps, each row has got the +0 of another one; the order does not matter.
     if (terms_[k] > 1) sum = p_.add(sum, p_.full(type, 0));
   }
   for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] = sums_[args_.same[i]];

@@ -17,17 +17,18 @@
 /// a gradient that only steps would make is -0.
 namespace kiln::ops {
 
-/// Random numbers are those of the forward pass, composed again at the node's counter offsets.
+/// Random numbers equal the forward pass's: they are composed again at the node's counter offsets.
 Values foreach_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 Values while_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 Values cond_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
-/// Of the same run step by step: what it did not read begins with -0.
+/// The same run step by step: values that it did not read begin with -0.
 Values depends_on_gradient(Primitives& p, const ir::GradientArgs& args, Args sums);
 
 using Flags = std::vector<bool>;
 
-/// OpDef::reached_outputs. The steps of foreach are known, so that its results lead to what a run step by
-/// step leads to. Of while_loop and cond, which numbers decide, any number of steps and both branches count.
+/// OpDef::reached_outputs. The steps of foreach are known, so that its results lead to the same inputs as a
+/// run step by step. Numbers decide the steps of while_loop and the branch of cond: any number of steps and
+/// both branches count.
 Flags foreach_reach(const Primitives& p, Args in, const Flags& reaching, const Attrs& a, ir::Bodies bodies);
 Flags while_reach(const Primitives& p, Args in, const Flags& reaching, const Attrs& a, ir::Bodies bodies);
 Flags cond_reach(const Primitives& p, Args in, const Flags& reaching, const Attrs& a, ir::Bodies bodies);

@@ -46,7 +46,7 @@ struct Sequence {
       states.push_back(std::move(next));
     }
   }
-  /// In front of step i.
+  /// The states before step i.
   const Flags& at(std::size_t i) const {
     if (i < states.size()) return states[i];
     const std::size_t first = states.size() - period;

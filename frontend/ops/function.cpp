@@ -22,8 +22,8 @@ struct FunctionPlaces {
   std::int64_t outputs = 0, saved = 0;
   /// By variable of forward: the input of the node.
   std::vector<std::int64_t> forward;
-  /// By variable of backward: the place in the list of all outputs, hidden ones too, then the gradients of
-  /// the outputs, then the inputs of the node.
+  /// By variable of backward: the position in the list of all outputs (hidden ones too), the gradients of the
+  /// outputs, and the inputs of the node, in this order.
   std::vector<std::int64_t> backward;
   /// By input of forward(), the first ones of the node: the output of backward that is its gradient, or -1.
   std::vector<std::int64_t> gradients;

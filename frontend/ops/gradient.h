@@ -7,8 +7,8 @@
 
 namespace kiln::ops {
 
-/// The attributes of the operator `_vjp`: its inputs are those inputs of the subgraph that `uses` tells, then
-/// the outputs, then the heads and the running sums of `request`. It returns the sums.
+/// The attributes of the operator `_vjp`. Its inputs are the inputs of the subgraph that `uses` names, the
+/// outputs, the heads and the running sums of `request`, in this order. It returns the sums.
 std::array<ir::Attrs::Item, 5> gradient_attrs(const ir::GradientRequest& request,
                                               const ir::GradientUses& uses);
 

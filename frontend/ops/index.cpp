@@ -86,7 +86,7 @@ Values pick(Primitives& p, Args in, const Attrs& a) {
   const Value y = pick_along(p, p.reshape(in[0], r.shape), r.index, r.axis);
   return {a.boolean("keepdims") ? p.keep_dims(y, r.shape, {r.axis}) : at_least_1d(p, y)};
 }
-/// The head where an element is picked: no array is scattered into, and what is NaN has a gradient too.
+/// The head where an element is picked. No array is scattered into, and a NaN has a gradient too.
 Value pick_gradient(Primitives& p, const Shape& shape, Value index, int axis, Value head) {
   const Value g = spread(p, head, shape, {axis});
   return p.select(picked(p, shape, index, axis), g, p.like(g, 0));
@@ -163,7 +163,7 @@ Values scatter_set_nd(Primitives& p, Args in, const Attrs& a) {
     fail("the shape {} is not that of lhs, {}", a.tuple("shape").str(), p.shape(in[0]).str());
   return {set_nd(p, in[0], in[1], in[2])};
 }
-/// Of functions of indices alone, which are computed in integers.
+/// Functions of indices alone, computed in integers.
 Values zero_gradient(Primitives&, const ir::GradientArgs& args) { return Values(args.in.size()); }
 Values ravel(Primitives& p, Args in, const Attrs& a) {
   const Shape &extents = a.tuple("shape"), &shape = p.shape(in[0]);

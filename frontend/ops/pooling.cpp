@@ -176,7 +176,7 @@ Values pooling_without_hidden(Primitives& p, Args in, const Attrs& a) {
 std::pair<Value, Value> adaptive_sums(Primitives& p, Value x, int axis, std::int64_t n) {
   Shape shape = p.shape(x);
   const std::int64_t extent = shape[at(axis)], longest = (extent + n - 1) / n + 1;
-  // Positions within a window; those beyond its end are masked.
+  // Positions within a window; positions beyond its end are masked.
   TensorType table{DType::i64, {n, longest}};
   const auto number = [&](std::int64_t v) { return p.full_integer(table, v); };
   Value window = p.iota(table, 0), place = p.iota(table, 1);

@@ -12,7 +12,7 @@ Value through_tanh(Primitives& p, Value g, Value y) { return p.mul(g, one_minus(
 /// g times the derivative of y = sigmoid(x): y (1 - y).
 Value through_sigmoid(Primitives& p, Value g, Value y) { return p.mul(g, p.mul(y, one_minus(p, y))); }
 
-/// Gradients of what a step reads.
+/// Gradients of the values that a step reads.
 struct StepGradient {
   Value x, u;    // of W x + b and of U h + b: (N, gates * hidden)
   Value state;   // of the state, not through u; invalid for zero

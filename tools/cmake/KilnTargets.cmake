@@ -23,7 +23,7 @@ foreach(sanitizer IN LISTS KILN_SANITIZE)
   string(TOUPPER ${sanitizer} upper)
   target_compile_definitions(kiln_flags INTERFACE KILN_SANITIZE_${upper}=1)
 endforeach()
-# With sanitizers GCC loses track of what is initialized, as its manual says: it warns of LLVM's small maps.
+# With sanitizers GCC loses track of initialized variables, as its manual says: it warns of LLVM's small maps.
 if(KILN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kiln_flags INTERFACE -Wno-maybe-uninitialized)
 endif()

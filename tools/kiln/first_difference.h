@@ -22,9 +22,9 @@ std::optional<Difference> first_differing_node(const Model& model,
                                                RunOptions reference, RunOptions options,
                                                const std::string& output);
 
-/// The same of gradients: a node from whose value backwards the gradients of inputs and parameters differ,
-/// while those from the values of its inputs are equal. Each run ends at one node, whose value has
-/// reproducible random numbers as its gradient. Difference::name is that node's; `array` the input or
+/// The same of gradients. From the value of the found node backwards, the gradients of inputs and parameters
+/// differ; from the values of its inputs, they are equal. Each run ends at one node, whose value has
+/// reproducible random numbers as its gradient. Difference::name is the node's; `array` the input or
 /// parameter.
 struct GradientDifference : Difference {
   std::string array;

@@ -40,7 +40,7 @@ std::size_t output_number(const std::string& path, const std::string& entry, std
   return number;
 }
 
-/// The inputs that are not auxiliary states: those are parameters of a block.
+/// The inputs without auxiliary states, which are parameters of a block.
 std::vector<std::string> input_names(const Model& model, const std::map<std::string, Tensor>& inputs) {
   const std::vector<std::string> states = model.symbol().list_auxiliary_states();
   std::vector<std::string> names;

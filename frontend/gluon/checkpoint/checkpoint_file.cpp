@@ -1,4 +1,4 @@
-// The file of a checkpoint: named arrays, with what is no array as JSON text.
+// The file of a checkpoint: named arrays, and a JSON text for all other state.
 #include "frontend/gluon/checkpoint/checkpoint_file.h"
 
 #include "frontend/gluon/trainer/state_arrays.h"

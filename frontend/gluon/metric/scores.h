@@ -21,8 +21,8 @@ struct Scores {
   double at(std::int64_t row, std::int64_t c) const {
     return values[static_cast<std::size_t>((row / after * classes + c) * after + row % after)];
   }
-  /// Whether class a of the row comes before class b: it has the larger score, NaN being the largest, or has
-  /// an equal one and the smaller index.
+  /// Whether class a of the row comes before class b: it has the larger score, or an equal one and the
+  /// smaller index. NaN is the largest score.
   bool before(std::int64_t row, std::int64_t a, std::int64_t b) const;
   /// The class before all others, as `F::argmax` gives it.
   std::int64_t largest(std::int64_t row) const;

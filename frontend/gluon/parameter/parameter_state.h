@@ -29,13 +29,12 @@ struct ParameterState {
 
   /// Incremented by another array or dtype, and when a handle is rebound to another parameter.
   const std::shared_ptr<Revision> revision = std::make_shared<Revision>();
-  /// Incremented by other options: what is computed does not depend on them, unless hybrid_forward reads
-  /// them.
+  /// Incremented by other options: results do not depend on them, unless hybrid_forward reads them.
   const std::shared_ptr<Revision> options_revision = std::make_shared<Revision>();
   std::string name;
   Shape shape;
   ParameterOptions options;
-  /// Of a Constant: its value, which initialize() gives again.
+  /// The value of a Constant, which initialize() sets again.
   std::optional<Tensor> constant;
   Weights weights = Weights::keep;
 
@@ -54,8 +53,8 @@ struct ParameterState {
   /// The variable in composed symbols, shared by all of them.
   ir::NodePtr symbol;
 
-  /// Of a parameter made in the scope of a block that shares another one's dictionary, `shared`: it stands
-  /// for the parameter of its name there, if there is one. That is decided at its first use, because names
+  /// For a parameter made in the scope of a block that shares another one's dictionary, `shared`: it stands
+  /// for the parameter of its name there, if there is one. This is decided at its first use, because names
   /// change until then (Block::number_in_order).
   enum class Stands : std::uint8_t { for_itself, undecided, for_another };
   std::atomic<Stands> stands{Stands::for_itself};

@@ -30,7 +30,7 @@ class TrainingLog {
   /// Drops the rows of an earlier run that are not before `place`, and a last line that was not written to
   /// its end. Throws for a file that is no such log, leaving it as it is.
   void continue_at(const LogPlace& place);
-  /// Throws if the file cannot be written. A row of CSV may have other cells than those before it: then the
+  /// Throws if the file cannot be written. If a row of CSV has other cells than the preceding rows, the
   /// header is written again, with a column more.
   void append(const LogPlace& place, const LogRow& cells);
 

@@ -14,7 +14,7 @@ Tensor average(double beta, const Tensor& old, const Tensor& next) { return beta
 
 double power(double beta, std::int64_t t) { return std::pow(beta, static_cast<double>(t)); }
 
-/// Of a rule that divides by the rate.
+/// Checks the rate of a rule that divides by it.
 void check_divisor(const Progress& p, std::string_view optimizer) {
   if (!(p.rate > 0))
     fail(

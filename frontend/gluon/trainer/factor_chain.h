@@ -7,9 +7,9 @@
 
 namespace kiln::lr_scheduler::detail {
 
-/// A rate after a number of multiplications by a factor, each rounded as MXNet's, which multiplies the rate
-/// of the update before. Rounded products have no closed form: rates that were computed are kept, so that the
-/// next update costs one multiplication, whatever its number, and an earlier one a few. Any thread.
+/// A rate after a number of multiplications by a factor, each rounded as MXNet's, which multiplies the
+/// preceding update's rate. Rounded products have no closed form: computed rates are kept, so that the next
+/// update costs one multiplication, whatever its number, and an earlier one a few. Any thread.
 class FactorChain {
  public:
   /// The rate does not fall below `floor`.

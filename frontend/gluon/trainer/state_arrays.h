@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-/// A Trainer's states as named arrays: what its files and checkpoints hold.
 namespace kiln::detail {
 
 /// The bytes of a text as an array.

@@ -98,7 +98,7 @@ std::optional<std::size_t> array_of_loss(const TracedCall& call) {
   return whole ? std::optional<std::size_t>(loss.index) : std::nullopt;
 }
 
-/// The gradient request for the chosen parameters, whose arrays the call captures; none if the call does not
+/// The gradient request for the chosen parameters, whose arrays the call captures. None if the call does not
 /// read one of them, or the loss does not depend on it.
 std::optional<ir::GradientRequest> request_for(const TracedCall& call, const TrainerState& trainer,
                                                std::span<const std::size_t> chosen) {

@@ -65,9 +65,9 @@ class KILN_API CheckpointManager {
   void add(const data::DataLoader& loader);
 
   /// Writes a checkpoint, atomically: to a temporary file, flushed to disk, then renamed. Then removes all
-  /// but the newest. `numbers`: what else the program wants to find again, as the best accuracy so far.
-  /// Throws if the file cannot be written, for parameters without values, and if the folder has checkpoints
-  /// of later steps: of another run, which restore() would continue.
+  /// except the newest. `numbers`: further numbers that the program wants to find again, as the best accuracy
+  /// so far. Throws if the file cannot be written, for parameters without values, and if the folder has
+  /// checkpoints of later steps: of another run, which restore() would continue.
   void save(const std::map<std::string, double>& numbers = {}, Where where = Where::current());
   /// The same if the number of the trainer's updates is a multiple of `steps`. Returns whether it has saved.
   bool save_every(std::int64_t steps, const std::map<std::string, double>& numbers = {},

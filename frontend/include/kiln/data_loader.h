@@ -25,7 +25,7 @@ struct DataLoaderOptions {
   int num_workers = 0;
   /// The batches that workers make ahead; default: twice their number.
   std::optional<int> prefetch = {};
-  /// Of the order and of random transforms; default: drawn from the program's stream of random numbers.
+  /// Seed of the order and of random transforms; default: drawn from the program's stream of random numbers.
   std::optional<std::uint64_t> seed = {};
 };
 
@@ -72,9 +72,9 @@ class KILN_API DataLoader {
   std::int64_t size(Where where = Where::current()) const;
 
   class Iterator;
-  /// Begins the next epoch, or what is left of one after restore(), and takes its first batch; the first use
-  /// of the iterator throws what failed in its making. Throws while tracing, and what fails in the sampler:
-  /// the next loop is the next epoch.
+  /// Begins the next epoch, or the rest of one after restore(), and takes its first batch; the first use of
+  /// the iterator throws an error of its making. Throws while tracing, and the errors of the sampler: the
+  /// next loop is the next epoch.
   Iterator begin(Where where = Where::current()) const;
   std::default_sentinel_t end() const { return {}; }
 

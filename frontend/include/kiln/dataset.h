@@ -68,8 +68,8 @@ class KILN_API Dataset {
   Sample at(std::int64_t i, Where where = Where::current()) const;
   Sample operator[](IndexAt i) const { return at(i.index, i.where); }
 
-  /// `fn` of each sample. It takes a Sample or its arrays, one or two Tensors, and returns what a Sample is
-  /// made of. `lazy`: when the sample is read, each time; else now, once. With random transforms only a lazy
+  /// `fn` of each sample. It takes a Sample or its arrays, one or two Tensors, and returns a Sample or its
+  /// arrays. `lazy`: when the sample is read, each time; else now, once. With random transforms only a lazy
   /// dataset differs from epoch to epoch.
   template <class Fn>
   Dataset transform(Fn fn, bool lazy = true, Where where = Where::current()) const {

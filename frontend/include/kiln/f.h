@@ -23,7 +23,7 @@ class KILN_API F {
 
   /// "ndarray" in eager mode, "symbol" while recording.
   static std::string_view name();
-  /// "mxnet.ndarray" or "mxnet.symbol": what the tutorials print.
+  /// "mxnet.ndarray" or "mxnet.symbol", as the tutorials print it.
   static std::string module_name();
 
   // Pointwise: the result has the operand's shape and dtype.

@@ -10,7 +10,7 @@ enum class GradReq { null, write, add };
 namespace autograd {
 
 struct BackwardOptions {
-  /// Keep what was recorded, for another backward().
+  /// Keep the recorded calls, for another backward().
   bool retain_graph = false;
   /// The training mode of calls that are made meanwhile; recorded calls keep theirs.
   bool train = true;

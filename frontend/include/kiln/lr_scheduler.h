@@ -108,7 +108,7 @@ class KILN_API Cosine {
   CosineOptions options_;
 };
 
-/// Any schedule: one of those above, or a function of the update number. An empty one is no schedule.
+/// Any schedule: one of the above, or a function of the update number. An empty one is no schedule.
 class KILN_API Schedule {
  public:
   Schedule() = default;

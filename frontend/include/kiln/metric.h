@@ -159,8 +159,8 @@ enum class Average {
   micro   ///< the value of all of them as one batch
 };
 
-/// The base of metrics of two classes: what they count. Predictions are scores (batch, classes); class 1 is
-/// the positive one, and labels are 1 or one other number.
+/// The base of metrics of two classes: their counts. Predictions are scores (batch, classes); class 1 is the
+/// positive one, and labels are 1 or one other number.
 class KILN_API BinaryMetric : public EvalMetric {
  public:
   void reset() override;

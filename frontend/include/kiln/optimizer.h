@@ -117,9 +117,9 @@ class KILN_API Optimizer {
 
   /// Names of the arrays that the rule keeps for each parameter. They have its shape and begin with zeros.
   virtual std::vector<std::string> states() const { return {}; }
-  /// Appends to `out` what the rule needs of an update besides Update::rate, decay and rescale: bias
-  /// corrections, say. Always as many numbers. Called once for each update of a parameter, in the order of
-  /// the parameters.
+  /// Appends to `out` the numbers that the rule needs of an update besides Update::rate, decay and rescale:
+  /// bias corrections, say. Their count is always the same. Called once for each update of a parameter, in
+  /// the order of the parameters.
   virtual void numbers(const Progress& progress, Memory& memory, std::vector<double>& out) const;
   /// The rule. Called while the update is traced: it sees shapes and dtypes, and no elements. Arrays that are
   /// members of the class are inputs of the executable; other members are constants in it.

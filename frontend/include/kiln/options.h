@@ -75,7 +75,7 @@ struct HybridizeOptions {
   /// called longest ago, which is recorded again when it is called. 0: KILN_RECORDINGS_MAX_COUNT, by default
   /// 256.
   int max_recordings = 0;
-  /// Of the parameters of the blocks; of a shared parameter, as the last hybridize() says.
+  /// Applies to the parameters of the blocks; of a shared parameter, the last hybridize() decides.
   Weights weights = Weights::keep;
 };
 

@@ -60,7 +60,7 @@ class KILN_API DeferredInitializationError : public Error {
 /// A weight of a network: a name, a shape (extent 0 is inferred by the first call), and after initialize()
 /// the values. A handle: copies are the same parameter. In hybrid_forward it converts to a tensor: `F.dot(x,
 /// weight)`, `x * weight`; while a network is traced, to the parameter's variable. Thread rule: as Tensor;
-/// concurrent deferred initialisation is safe. Of what hybrid_forward asks of it the values, dtype, device,
+/// concurrent deferred initialisation is safe. Queries by hybrid_forward of its values, dtype, device,
 /// grad_req, multipliers and initializer are tracked; shape(), is_initialized() and is_deferred() are baked
 /// in.
 class KILN_API Parameter {

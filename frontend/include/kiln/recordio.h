@@ -46,7 +46,7 @@ class KILN_API Writer {
  public:
   /// Throws if the file cannot be written. An old one is emptied.
   explicit Writer(const std::string& path, std::source_location where = std::source_location::current());
-  /// Closes the file; what fails then is lost, which close() would throw.
+  /// Closes the file; an error, which close() would throw, is lost.
   ~Writer();
   Writer(Writer&&) noexcept;
   Writer& operator=(Writer&&) noexcept;
@@ -55,7 +55,7 @@ class KILN_API Writer {
   void write(std::string_view record, std::source_location where = std::source_location::current());
   /// The byte at which the next record begins.
   std::uint64_t tell() const;
-  /// Writes what is still in memory and closes the file. A second call does nothing.
+  /// Writes the bytes still in memory and closes the file. A second call does nothing.
   void close(std::source_location where = std::source_location::current());
 
  private:

@@ -68,7 +68,7 @@ struct UnrollOptions {
   Tensors begin_state = {};                ///< default: begin_state()
   std::string layout = "NTC";              ///< of merged inputs and outputs: T is time
   std::optional<bool> merge_outputs = {};  ///< one tensor, or a list; default: the cheaper one
-  /// Sequence lengths, (batch,): outputs beyond them are 0, the states are those after the last valid step.
+  /// Sequence lengths, (batch,): outputs beyond them are 0, the states belong to the last valid step.
   Tensor valid_length = {};
 };
 

@@ -18,7 +18,7 @@ struct LayerOptions {
   Initializer h2h_bias_initializer = "zeros";
   DType dtype = DType::f32;
   /// If true, the last input of a call has the length of each sequence, (batch,). Outputs beyond it are 0;
-  /// the states are those after the last valid step.
+  /// the states belong to the last valid step.
   bool use_sequence_length = false;
   // LSTM only.
   std::optional<std::int64_t> projection_size = {};  ///< size of the projection h' = W_r h

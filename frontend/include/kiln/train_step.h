@@ -42,8 +42,9 @@ class KILN_API TrainStep {
  public:
   using Where = std::source_location;
 
-  /// The network's inputs and the label, to the loss. `batch_size`: of Trainer::step(); 0: the extent of the
-  /// first input's axis Loss::batch_axis(). Throws what the lines above throw, and inside autograd::Record.
+  /// The network's inputs and the label, to the loss. `batch_size`: as Trainer::step()'s; 0: the extent of
+  /// the first input's axis Loss::batch_axis(). Throws the errors of the lines above, and inside
+  /// autograd::Record.
   Tensor operator()(const Tensors& data, const Tensor& label, std::int64_t batch_size = 0,
                     Where where = Where::current()) {
     return call(data, label, batch_size, where);
