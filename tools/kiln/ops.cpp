@@ -10,7 +10,7 @@
 namespace kiln::tool {
 namespace {
 
-void list() {
+void list_operators() {
   std::vector<OpDoc> docs = op_docs();
   std::size_t width = 0;
   for (const OpDoc& d : docs) width = std::max(width, std::min<std::size_t>(d.name.size(), 28));
@@ -42,7 +42,7 @@ void add_ops(CLI::App& app, Action& action) {
   c->callback([name, &action] {
     action = [name] {
       if (name->empty())
-        list();
+        list_operators();
       else
         describe(op_doc(*name));
       return ok;
