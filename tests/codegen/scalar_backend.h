@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,8 +21,20 @@ using EachPoint = std::function<void(const LoopNest::PointBody& body)>;
 using PointsEmitter = std::function<void(KernelBuilder& e, const LoopNest& nest, const KernelArgs& args,
                                          const EachPoint& each)>;
 
+/// What the code depends on: equal plans, equal code.
+struct OneByOnePlan {
+  bool short_numbers;  // LoopNest::has_short_numbers()
+  NestPlan nest;
+  std::string expression;
+  static constexpr auto fields() {
+    return std::tuple(PlanField{"short_numbers", &OneByOnePlan::short_numbers},
+                      PlanField{"nest", &OneByOnePlan::nest},
+                      PlanField{"expression", &OneByOnePlan::expression});
+  }
+};
+
 /// A kernel that computes the points of a box one by one, in C order.
-inline Launch launch_points(std::string name, std::string_view key, Dims extents,
+inline Launch launch_points(std::string name, std::string expression, Dims extents,
                             std::vector<StridedAccess> accesses, mlir::Location location,
                             PointsEmitter emit) {
   llvm::SmallVector<Dims> strides;
@@ -31,11 +42,8 @@ inline Launch launch_points(std::string name, std::string_view key, Dims extents
   ir::collapse_axes(extents, strides);
   for (auto [access, merged] : llvm::zip(accesses, strides)) access.strides = merged;
   const LoopNest nest(std::move(extents), std::move(accesses), /*lanes=*/1);
-  Launch launch{{std::move(name),
-                 fmt::format("one by one {}{} {}", nest.has_short_numbers() ? "32 " : "", nest.key(), key),
-                 location,
-                 {}},
-                {}};
+  const OneByOnePlan plan{nest.has_short_numbers(), nest.plan(), std::move(expression)};
+  Launch launch{{std::move(name), plan_key("one by one", plan), location, {}}, {}};
   nest.append_params(launch.params);
   launch.extent = nest.elements();
   launch.grain = grain_for(launch.extent, /*cost=*/1);
@@ -52,7 +60,7 @@ inline Launch launch_scalar_pointwise(ir::FusionOp fusion) {
   const PointwiseFusion pointwise(fusion);
   const PointwiseBody& body = pointwise.body;
   Launch launch = launch_points(
-      name_of_location(fusion.getLoc()), body.expr.key(), pointwise.extents, pointwise.accesses,
+      name_of_location(fusion.getLoc()), body.expr.text(), pointwise.extents, pointwise.accesses,
       fusion.getLoc(),
       [body](KernelBuilder& e, const LoopNest& nest, const KernelArgs& args, const EachPoint& each) {
         PointwiseEmitter values(e, body, nest, args);
@@ -96,7 +104,7 @@ class ScalarBackend final : public Backend {
   }
   Launch launch_copy(const StridedBox& box, DType dtype, mlir::Location location) const override {
     return launch_points(
-        "copy", name_of(dtype), box.shape,
+        "copy", std::string(name_of(dtype)), box.shape,
         {{dtype, 0, box.from_strides, box.from_offset}, {dtype, 1, box.to_strides, box.to_offset, false}},
         location, [](KernelBuilder&, const LoopNest&, const KernelArgs&, const EachPoint& each) {
           each([](LoopPoint& at) { at.store(1, at.load(0)); });
