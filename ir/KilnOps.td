@@ -36,7 +36,20 @@ def Kiln_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
 }
 
-class Kiln_Op<string mnemonic, list<Trait> traits = []> : Op<Kiln_Dialect, mnemonic, !listconcat([Pure], traits)>;
+// `stages` says where an operation may stand, by a letter or a dot for each place (ir/stages.h verifies it):
+//   G  a graph: as built and simplified, bodies of loops and branches included
+//   L  lowered for the target
+//   K  among kernels: with fusions formed and buffers assigned
+//   F  in the body of a fusion
+class Kiln_Base<string mnemonic, string stages, list<Trait> traits = []> : Op<Kiln_Dialect, mnemonic, traits> {
+  // Whether axes may be permuted together with the values of its lists, which have one for each axis.
+  bit perAxis = 0;
+  let extraClassDeclaration = [{
+    static constexpr llvm::StringLiteral stages = "}] # stages # [{";
+    static constexpr bool per_axis = }] # !if(perAxis, "true", "false") # [{;
+  }];
+}
+class Kiln_Op<string mnemonic, string stages, list<Trait> traits = []> : Kiln_Base<mnemonic, stages, !listconcat([Pure], traits)>;
 
 def Kiln_Tensor : ConfinedType<StaticShapeTensorOf<[AnyType]>, [CPred<"::kiln::ir::is_countable($_self)">],
                                "tensor that a process can address">;
@@ -72,17 +85,17 @@ def Kiln_Place : AttrDef<Kiln_Dialect, "Place"> {
 // Pointwise
 //===----------------------------------------------------------------------===//
 
-// In the order of the C++ enums in ir/primitives.h; dialect.cpp asserts it.
-def Kiln_UnaryEnum : Kiln_Enum<"UnaryKind", [
+// Words of operations; ir/words.h, generated from these lists, has them as C++ enums (ir/words.cmake).
+def Kiln_UnaryEnum : Kiln_Enum<"Unary", [
   "neg", "abs", "sign", "ceil", "floor", "round", "rint", "trunc", "sqrt", "rsqrt", "cbrt", "exp", "exp_nonpositive",
   "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
   "acosh", "atanh", "erf", "logical_not"]>;
-def Kiln_BinaryEnum : Kiln_Enum<"BinaryKind", [
+def Kiln_BinaryEnum : Kiln_Enum<"Binary", [
   "add", "sub", "mul", "div", "mod", "pow", "max", "max_nnan", "min", "hypot", "logical_and", "logical_or", "logical_xor"]>;
-def Kiln_CompareEnum : Kiln_Enum<"CompareKind", ["eq", "ne", "lt", "le", "gt", "ge"]>;
-def Kiln_ReduceEnum : Kiln_Enum<"ReduceKind", ["sum", "sum_squares", "prod", "max", "max_nnan", "min"]>;
-def Kiln_ScatterEnum : Kiln_Enum<"ScatterKind", ["replace", "add"]>;
-def Kiln_ExtendEnum : Kiln_Enum<"ExtendKind", ["edge", "reflect"]>;
+def Kiln_CompareEnum : Kiln_Enum<"Compare", ["eq", "ne", "lt", "le", "gt", "ge"]>;
+def Kiln_ReduceEnum : Kiln_Enum<"Reduce", ["sum", "sum_squares", "prod", "max", "max_nnan", "min"]>;
+def Kiln_ScatterEnum : Kiln_Enum<"Scatter", ["replace", "add"]>;
+def Kiln_ExtendEnum : Kiln_Enum<"Extend", ["edge", "reflect"]>;
 def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd"]>;
 
 // The algorithm of a contraction fixes its bits. It is chosen once, from logical shapes, when the dialect is built from a graph
@@ -90,7 +103,7 @@ def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution"
 def Kiln_AlgorithmEnum : Kiln_Enum<"Algorithm", ["chained512", "winograd", "tensor_cores"]>;
 def Kiln_Algorithm : DefaultValuedAttr<Kiln_AlgorithmEnum, "::kiln::ir::Algorithm::chained512">;
 
-def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
+def UnaryOp : Kiln_Op<"unary", "GL.F", [SameOperandsAndResultType]> {
   let summary = "a function of each element";
   let description = [{
     `round` rounds halves away from zero, `rint` to even, `trunc` towards zero. `sign` of NaN and of both zeros is +0.
@@ -105,7 +118,7 @@ def UnaryOp : Kiln_Op<"unary", [SameOperandsAndResultType]> {
   let hasFolder = 1;
 }
 
-def BinaryOp : Kiln_Op<"binary", [SameOperandsAndResultType]> {
+def BinaryOp : Kiln_Op<"binary", "GL.F", [SameOperandsAndResultType]> {
   let summary = "a function of two elements";
   let description = [{
     `div` of integers truncates. `mod` has the sign of the divisor, a zero that of the
@@ -119,7 +132,7 @@ def BinaryOp : Kiln_Op<"binary", [SameOperandsAndResultType]> {
   let hasFolder = 1;
 }
 
-def FmaOp : Kiln_Op<"fma", [SameOperandsAndResultType]> {
+def FmaOp : Kiln_Op<"fma", "GL.F", [SameOperandsAndResultType]> {
   let summary = "a * b + c of three elements";
   let description = [{ Floats are rounded once; f16 and bf16 to f32 first, then to their type. Integers wrap. }];
   let arguments = (ins Kiln_Tensor:$a, Kiln_Tensor:$b, Kiln_Tensor:$c);
@@ -127,7 +140,7 @@ def FmaOp : Kiln_Op<"fma", [SameOperandsAndResultType]> {
   let assemblyFormat = "$a `,` $b `,` $c attr-dict `:` type($a)";
 }
 
-def CompareOp : Kiln_Op<"compare", [SameTypeOperands, SameOperandsAndResultShape]> {
+def CompareOp : Kiln_Op<"compare", "GL.F", [SameTypeOperands, SameOperandsAndResultShape]> {
   let summary = "an ordered comparison of two elements; `ne` alone holds for NaN";
   let arguments = (ins Kiln_CompareEnum:$kind, Kiln_Tensor:$lhs, Kiln_Tensor:$rhs);
   let results = (outs Kiln_Tensor:$result);
@@ -135,7 +148,7 @@ def CompareOp : Kiln_Op<"compare", [SameTypeOperands, SameOperandsAndResultShape
   let hasVerifier = 1;
 }
 
-def SelectOp : Kiln_Op<"select", [AllTypesMatch<["on_true", "on_false", "result"]>]> {
+def SelectOp : Kiln_Op<"select", "GL.F", [AllTypesMatch<["on_true", "on_false", "result"]>]> {
   let summary = "one of two elements, by a bool";
   let arguments = (ins Kiln_Tensor:$condition, Kiln_Tensor:$on_true, Kiln_Tensor:$on_false);
   let results = (outs Kiln_Tensor:$result);
@@ -144,7 +157,7 @@ def SelectOp : Kiln_Op<"select", [AllTypesMatch<["on_true", "on_false", "result"
   let hasFolder = 1;
 }
 
-def CastOp : Kiln_Op<"cast", [SameOperandsAndResultShape]> {
+def CastOp : Kiln_Op<"cast", "GL.F", [SameOperandsAndResultShape]> {
   let summary = "each element in another type";
   let description = [{
     Float to integer: truncation to i64 (NaN and out-of-range values give the least i64), then wrapping. To bool: x != 0. Integers
@@ -160,7 +173,7 @@ def CastOp : Kiln_Op<"cast", [SameOperandsAndResultShape]> {
 // Creation
 //===----------------------------------------------------------------------===//
 
-def ConstantOp : Kiln_Op<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
+def ConstantOp : Kiln_Op<"constant", "GLKF", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "constant elements; an array of one value is a splat";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Kiln_Tensor:$result);
@@ -168,7 +181,7 @@ def ConstantOp : Kiln_Op<"constant", [ConstantLike, AllTypesMatch<["value", "res
   let hasFolder = 1;
 }
 
-def IotaOp : Kiln_Op<"iota"> {
+def IotaOp : Kiln_Op<"iota", "GL.F"> {
   let summary = "the index along an axis, in the element type";
   let arguments = (ins I64Attr:$axis);
   let results = (outs Kiln_Tensor:$result);
@@ -176,7 +189,7 @@ def IotaOp : Kiln_Op<"iota"> {
   let hasVerifier = 1;
 }
 
-def RandomUniformOp : Kiln_Op<"random_uniform"> {
+def RandomUniformOp : Kiln_Op<"random_uniform", "GL.F"> {
   let summary = "uniform in [0, 1)";
   let description = [{
     Element i (in C order) comes from Philox 4x32-10 with the counter (i, c + draw) and the seed as key. c is the call's random
@@ -193,7 +206,7 @@ def RandomUniformOp : Kiln_Op<"random_uniform"> {
 // View operations, and copies with a change of layout
 //===----------------------------------------------------------------------===//
 
-def BroadcastOp : Kiln_Op<"broadcast"> {
+def BroadcastOp : Kiln_Op<"broadcast", "GL.F"> {
   let summary = "axis i of x becomes axis dims[i]; new axes, and axes of extent 1 in x, are repeated";
   let arguments = (ins Kiln_Tensor:$x, DenseI64ArrayAttr:$dims);
   let results = (outs Kiln_Tensor:$result);
@@ -202,7 +215,7 @@ def BroadcastOp : Kiln_Op<"broadcast"> {
   let hasFolder = 1;
 }
 
-def ReshapeOp : Kiln_Op<"reshape"> {
+def ReshapeOp : Kiln_Op<"reshape", "GLKF"> {
   let summary = "the elements of x in C order with another shape";
   let arguments = (ins Kiln_Tensor:$x);
   let results = (outs Kiln_Tensor:$result);
@@ -211,7 +224,7 @@ def ReshapeOp : Kiln_Op<"reshape"> {
   let hasFolder = 1;
 }
 
-def TransposeOp : Kiln_Op<"transpose"> {
+def TransposeOp : Kiln_Op<"transpose", "GL.F"> {
   let summary = "axis i of the result is axis permutation[i] of x";
   let arguments = (ins Kiln_Tensor:$x, DenseI64ArrayAttr:$permutation);
   let results = (outs Kiln_Tensor:$result);
@@ -220,16 +233,17 @@ def TransposeOp : Kiln_Op<"transpose"> {
   let hasFolder = 1;
 }
 
-def SliceOp : Kiln_Op<"slice"> {
+def SliceOp : Kiln_Op<"slice", "GL.F"> {
   let summary = "elements start, start + step, ... below limit on each axis";
   let arguments = (ins Kiln_Tensor:$x, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$limit, DenseI64ArrayAttr:$step);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$x $start `to` $limit `by` $step attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let perAxis = 1;
 }
 
-def ReverseOp : Kiln_Op<"reverse", [SameOperandsAndResultType]> {
+def ReverseOp : Kiln_Op<"reverse", "GL.F", [SameOperandsAndResultType]> {
   let summary = "the elements in reverse order along the axes";
   let arguments = (ins Kiln_Tensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs Kiln_Tensor:$result);
@@ -237,15 +251,16 @@ def ReverseOp : Kiln_Op<"reverse", [SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
-def PadOp : Kiln_Op<"pad"> {
+def PadOp : Kiln_Op<"pad", "GLKF"> {
   let summary = "x padded by `low` and `high` elements of one value on each axis";
   let arguments = (ins Kiln_Tensor:$x, TypedAttrInterface:$value, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$x $value $low $high attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
+  let perAxis = 1;
 }
 
-def ExtendOp : Kiln_Op<"extend"> {
+def ExtendOp : Kiln_Op<"extend", "GLK."> {
   let summary = "x continued by `low` and `high` elements on each axis: its edges repeated, or itself reflected in them";
   let description = [{
     Along an axis of n elements, element i of the result is element s(i - low) of x. For `edge` s(j) = min(max(j, 0), n - 1). For
@@ -255,9 +270,10 @@ def ExtendOp : Kiln_Op<"extend"> {
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$kind $x $low $high attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
+  let perAxis = 1;
 }
 
-def ConcatenateOp : Kiln_Op<"concatenate"> {
+def ConcatenateOp : Kiln_Op<"concatenate", "GLK."> {
   let summary = "concatenation along an axis";
   let arguments = (ins Variadic<Kiln_Tensor>:$parts, I64Attr:$axis);
   let results = (outs Kiln_Tensor:$result);
@@ -266,21 +282,22 @@ def ConcatenateOp : Kiln_Op<"concatenate"> {
   let hasFolder = 1;
 }
 
-def EmptyOp : Kiln_Op<"empty"> {
+def EmptyOp : Kiln_Op<"empty", "..K."> {
   let summary = "an uninitialised array; every element is written before it is read";
   let arguments = (ins);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
-def InsertOp : Kiln_Op<"insert", [AllTypesMatch<["x", "result"]>]> {
+def InsertOp : Kiln_Op<"insert", "GLKF", [AllTypesMatch<["x", "result"]>]> {
   let summary = "x with the slice start, start + step, ... replaced by `update`";
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$update, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$step);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$update `into` $x $start `by` $step attr-dict `:` type($update) `into` type($x)";
   let hasVerifier = 1;
+  let perAxis = 1;
 }
 
-def GatherOp : Kiln_Op<"gather"> {
+def GatherOp : Kiln_Op<"gather", "GL.F"> {
   let summary = "slices of x along an axis, chosen by integer indices that are clamped to the axis";
   let description = [{ The shape of the result is that of x with `axis` replaced by the axes of the indices. }];
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$indices, I64Attr:$axis);
@@ -289,7 +306,7 @@ def GatherOp : Kiln_Op<"gather"> {
   let hasVerifier = 1;
 }
 
-def CheckBoundsOp : Op<Kiln_Dialect, "check_bounds", [NoMemoryEffect, AllTypesMatch<["indices", "result"]>]> {
+def CheckBoundsOp : Kiln_Base<"check_bounds", "GLK.", [NoMemoryEffect, AllTypesMatch<["indices", "result"]>]> {
   let summary = "the indices; the call throws if one is outside 0 .. `extent` - 1";
   let description = [{
     The kiln::Error names the first such index in C order, its position, `node` and the node's line. The call then writes no input and
@@ -302,7 +319,7 @@ def CheckBoundsOp : Op<Kiln_Dialect, "check_bounds", [NoMemoryEffect, AllTypesMa
   let hasVerifier = 1;
 }
 
-def ScatterOp : Kiln_Op<"scatter", [AllTypesMatch<["x", "result"]>]> {
+def ScatterOp : Kiln_Op<"scatter", "GLK.", [AllTypesMatch<["x", "result"]>]> {
   let summary = "x with slices along an axis replaced by, or incremented by, slices of `updates`";
   let description = [{
     `updates` has the shape of `gather x indices axis`. Slices are applied in C order of the indices: with `replace` the last duplicate
@@ -320,7 +337,7 @@ def ScatterOp : Kiln_Op<"scatter", [AllTypesMatch<["x", "result"]>]> {
 // Sorting and scans
 //===----------------------------------------------------------------------===//
 
-def SortOp : Kiln_Op<"sort"> {
+def SortOp : Kiln_Op<"sort", "GLK."> {
   let summary = "the stable argsort along the last axis, or the first of it, as i64 indices";
   let description = [{
     Ascending, or greatest first with `descending`. In both directions NaNs (of either sign) are last, -0 and +0 are equal, and equal
@@ -336,7 +353,7 @@ def SortOp : Kiln_Op<"sort"> {
   let hasVerifier = 1;
 }
 
-def CumulativeOp : Kiln_Op<"cumulative", [SameOperandsAndResultType]> {
+def CumulativeOp : Kiln_Op<"cumulative", "GLK.", [SameOperandsAndResultType]> {
   let summary = "inclusive scan (sum, product, maximum or minimum) along an axis";
   let description = [{ result[0] = x[0]; result[r] = result[r - 1] op x[r], rounded each time. For max and min NaN wins. }];
   let arguments = (ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, I64Attr:$axis);
@@ -349,7 +366,7 @@ def CumulativeOp : Kiln_Op<"cumulative", [SameOperandsAndResultType]> {
 // Reductions and contractions
 //===----------------------------------------------------------------------===//
 
-def ReduceOp : Kiln_Op<"reduce"> {
+def ReduceOp : Kiln_Op<"reduce", "GL.F"> {
   let summary = "sum, product, maximum or minimum over axes";
   let description = [{
     Where kept axes lie between reduced axes, these are several runs. The last run is reduced first, its results over the run before it
@@ -375,7 +392,7 @@ def ReduceOp : Kiln_Op<"reduce"> {
   let hasVerifier = 1;
 }
 
-def DotOp : Kiln_Op<"dot"> {
+def DotOp : Kiln_Op<"dot", "GL.F"> {
   let summary = "batched contraction: (batch..., m, k) times (batch..., k, n)";
   let description = [{
     With `transpose_lhs` lhs is stored (batch..., k, m), with `transpose_rhs` rhs is stored (batch..., n, k).
@@ -402,7 +419,7 @@ class Kiln_Window<dag operands> {
                                       DenseI64ArrayAttr:$pad_high));
 }
 
-def ConvolutionOp : Kiln_Op<"convolution"> {
+def ConvolutionOp : Kiln_Op<"convolution", "G..."> {
   let summary = "cross-correlation: x (n, c, spatial...), w (o, c / groups, kernel...)";
   let description = [{
     * `chained512`: the contracted index runs over blocks of 16 input channels of the group, then the kernel's axes, then the channel
@@ -420,7 +437,7 @@ def ConvolutionOp : Kiln_Op<"convolution"> {
   let hasVerifier = 1;
 }
 
-def ConvolutionWeightsOp : Kiln_Op<"convolution_weights"> {
+def ConvolutionWeightsOp : Kiln_Op<"convolution_weights", "G..."> {
   let summary = "gradient of a convolution's weights: x (n, c, spatial...), g (n, o, spatial'...) to (o, c, kernel...)";
   let description = [{
     Element (o, c, t...) is the sum over k = (n, place...) in C order of x[n, c, place * stride + t * dilate - pad_low] * g[n, o, place],
@@ -433,7 +450,7 @@ def ConvolutionWeightsOp : Kiln_Op<"convolution_weights"> {
   let hasVerifier = 1;
 }
 
-def ReduceWindowOp : Kiln_Op<"reduce_window"> {
+def ReduceWindowOp : Kiln_Op<"reduce_window", "GL.F"> {
   let summary = "sum or maximum over sliding windows of the spatial axes of (n, c, spatial...)";
   let description = [{
     Separable: one chain over the taps of the last axis, in order, starting from the first tap; then the preceding axis, and so on.
@@ -449,7 +466,7 @@ def ReduceWindowOp : Kiln_Op<"reduce_window"> {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-def LoopOp : Kiln_Op<"loop", [AttrSizedOperandSegments, SingleBlock]> {
+def LoopOp : Kiln_Op<"loop", "G...", [AttrSizedOperandSegments, SingleBlock]> {
   let summary = "a loop with loop-carried values, scanned inputs and stacked outputs";
   let description = [{
     `carries` are the initial loop-carried values, `rows` the scanned inputs, `condition` that of the first step. The arguments of
@@ -473,7 +490,7 @@ def LoopOp : Kiln_Op<"loop", [AttrSizedOperandSegments, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def IfOp : Kiln_Op<"if", [SingleBlock]> {
+def IfOp : Kiln_Op<"if", "G...", [SingleBlock]> {
   let summary = "the values of the then body or the else body, by a bool; only one runs";
   let description = [{ The bodies have no arguments and may use values from outside. }];
   let arguments = (ins Kiln_Tensor:$condition);
@@ -489,7 +506,7 @@ def IfOp : Kiln_Op<"if", [SingleBlock]> {
 // Operations made by passes
 //===----------------------------------------------------------------------===//
 
-def RunLoopOp : Kiln_Op<"run_loop", [AttrSizedOperandSegments]> {
+def RunLoopOp : Kiln_Op<"run_loop", ".LK.", [AttrSizedOperandSegments]> {
   let summary = "a loop whose body is a function of loop-carried values, scanned inputs and loop invariants";
   let arguments = (ins FlatSymbolRefAttr:$body, I64Attr:$steps, DefaultValuedAttr<I64Attr, "0">:$draws,
                        Variadic<Kiln_Tensor>:$carries, Variadic<Kiln_Tensor>:$rows, Variadic<Kiln_Tensor>:$invariants,
@@ -501,7 +518,7 @@ def RunLoopOp : Kiln_Op<"run_loop", [AttrSizedOperandSegments]> {
   }];
 }
 
-def RunIfOp : Kiln_Op<"run_if"> {
+def RunIfOp : Kiln_Op<"run_if", ".LK."> {
   let summary = "an if whose bodies are functions with the same arguments";
   let arguments = (ins FlatSymbolRefAttr:$then, FlatSymbolRefAttr:$otherwise, Kiln_Tensor:$condition,
                        Variadic<Kiln_Tensor>:$arguments);
@@ -512,7 +529,7 @@ def RunIfOp : Kiln_Op<"run_if"> {
   }];
 }
 
-def PackOp : Kiln_Op<"pack"> {
+def PackOp : Kiln_Op<"pack", ".LKF"> {
   let summary = "packed B: panels of `panel` columns, the last one padded with zeros";
   let description = [{
     A `matrix` (batch..., k, n), or (batch..., n, k) if `transposed`, becomes (batch..., panels, k, panel). Weights (o, c, kernel...)
@@ -525,14 +542,14 @@ def PackOp : Kiln_Op<"pack"> {
   let hasVerifier = 1;
 }
 
-def PackedDotOp : Kiln_Op<"packed_dot"> {
+def PackedDotOp : Kiln_Op<"packed_dot", ".L.F"> {
   let summary = "dot of A and packed B";
   let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, UnitAttr:$transpose_lhs);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
 }
 
-def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
+def PackedConvolutionOp : Kiln_Op<"packed_convolution", ".L.F"> {
   let summary = "convolution of an input that includes its padding with packed weights";
   let description = [{
     x (n, spatial..., c), result (n, spatial..., o), or (n, c, spatial...) and (n, o, spatial...) if `channels_first`: a group then has one
@@ -545,7 +562,7 @@ def PackedConvolutionOp : Kiln_Op<"packed_convolution"> {
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
 }
 
-def DepthwiseOp : Kiln_Op<"depthwise"> {
+def DepthwiseOp : Kiln_Op<"depthwise", ".L.F"> {
   let summary = "depthwise convolution, channels first";
   let description = [{
     x (n, c, spatial...), without its padding, w (c, 1, kernel...), result (n, c, spatial'...), with one or two spatial axes. The high
@@ -556,7 +573,7 @@ def DepthwiseOp : Kiln_Op<"depthwise"> {
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
 }
 
-def WeightsProductOp : Kiln_Op<"weights_product"> {
+def WeightsProductOp : Kiln_Op<"weights_product", ".L.F"> {
   let summary = "convolution_weights of an input that includes its padding, channels last";
   let description = [{
     x (n, spatial..., c), g (n, spatial'..., o), result (c, kernel..., o), or (kernel..., c, o) if `taps_first`, or (1, kernel..., c) if
@@ -568,7 +585,7 @@ def WeightsProductOp : Kiln_Op<"weights_product"> {
   let assemblyFormat = "$x `,` $g attr-dict `:` type($x) `,` type($g) `->` type($result)";
 }
 
-def WinogradOp : Kiln_Op<"winograd"> {
+def WinogradOp : Kiln_Op<"winograd", ".L.F"> {
   let summary = "convolution by F(2x2, 3x3) with transformed and packed weights, channels last";
   let description = [{
     x (n, h, w, c), without its padding, result (n, h', w', o). The high padding follows from the shapes.
@@ -578,7 +595,7 @@ def WinogradOp : Kiln_Op<"winograd"> {
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w) `->` type($result)";
 }
 
-def FusionOp : Kiln_Op<"fusion", [IsolatedFromAbove, SingleBlock]> {
+def FusionOp : Kiln_Op<"fusion", "..K.", [IsolatedFromAbove, SingleBlock]> {
   let summary = "one kernel";
   let description = [{
     The body holds at most one packed contraction, or any number of `reduce` over the same axes of values of one type (the roots); the
@@ -594,7 +611,7 @@ def FusionOp : Kiln_Op<"fusion", [IsolatedFromAbove, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def YieldOp : Op<Kiln_Dialect, "yield", [Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp", "LoopOp", "IfOp"]>]> {
+def YieldOp : Kiln_Base<"yield", "G..F", [Pure, Terminator, ReturnLike, ParentOneOf<["FusionOp", "LoopOp", "IfOp"]>]> {
   let summary = "the results of a body";
   let arguments = (ins Variadic<Kiln_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";

@@ -5,15 +5,13 @@
 #include "ir/dialect.h"
 #include "ir/differentiate.h"
 #include "ir/draws.h"
-#include "runtime/dtype_table.h"
+#include "ir/emission.h"
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
-#include <mlir/IR/IRMapping.h>
 #include <mlir/IR/Verifier.h>
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 namespace kiln::ir {
@@ -62,169 +60,22 @@ class DialectBuilder final : public Primitives {
     values_[value.id] = v;
   }
 
-  static mlir::DenseI64ArrayAttr list(mlir::OpBuilder& b, const Shape& s) {
-    return b.getDenseI64ArrayAttr(llvm::ArrayRef<std::int64_t>(s.begin(), s.size()));
+  void emit(const Primitive& primitive, std::span<const Value> operands, Value result) override {
+    const llvm::SmallVector<mlir::Value> in = unwrapped(operands);
+    const Composed none{nullptr, {}}, &innermost = nodes_.empty() ? none : nodes_.back();
+    Emission emission{builder_,
+                      loc_,
+                      in,
+                      tensor_type(builder_.getContext(), type(result)),
+                      innermost.node,
+                      innermost.description,
+                      target_,
+                      draws_,
+                      widened_,
+                      {}};
+    primitive.emit(emission);
+    set(result, emission.result);
   }
-
-  /// A number in the element type: floats rounded once, integers truncated and wrapped.
-  mlir::TypedAttr number(DType dtype, double v) {
-    mlir::Type t = element_type(builder_.getContext(), dtype);
-    if (llvm::isa<mlir::FloatType>(t)) return builder_.getFloatAttr(t, v);
-    if (dtype == DType::boolean) return integer(dtype, v != 0);
-    // The rule of `cast`: through i64, with its least value for NaN and out-of-range numbers.
-    bool fits = v > -9223372036854775809.0 && v < 9223372036854775808.0;
-    return integer(dtype, fits ? static_cast<std::int64_t>(v) : INT64_MIN);
-  }
-  mlir::TypedAttr integer(DType dtype, std::int64_t v) {
-    auto t = llvm::cast<mlir::IntegerType>(element_type(builder_.getContext(), dtype));
-    if (is_floating(dtype)) return builder_.getFloatAttr(t, static_cast<double>(v));
-    return mlir::IntegerAttr::get(t, llvm::APInt(64, static_cast<std::uint64_t>(v)).trunc(t.getWidth()));
-  }
-
-  mlir::DenseElementsAttr elements(mlir::RankedTensorType type, std::span<const std::byte> bytes) {
-    if (!type.getElementType().isInteger(1))
-      return mlir::DenseElementsAttr::getFromRawBuffer(
-          type, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    llvm::SmallVector<bool> bits;
-    for (std::byte b : bytes) bits.push_back(b != std::byte{0});
-    return mlir::DenseElementsAttr::get(type, bits);
-  }
-
-  CastOp cast(mlir::RankedTensorType type, mlir::Value x) {
-    auto op = CastOp::create(builder_, loc_, type, x);
-    if (type.getElementType().isF32() && is_half(x) && !nodes_.empty()) widened_[op] = nodes_.back().node;
-    return op;
-  }
-  static bool is_half(mlir::Value v) { return is_narrow_float(dtype_of_element(ranked(v).getElementType())); }
-
-  DotOp dot(mlir::RankedTensorType type, mlir::Value lhs, mlir::Value rhs, const DotSpec& spec) {
-    const auto by = [&](mlir::Value a, mlir::Value b, bool on_tensor_cores) {
-      return DotOp::create(builder_, loc_, type, a, b,
-                           on_tensor_cores ? Algorithm::tensor_cores : Algorithm::chained512,
-                           spec.transpose_lhs, spec.transpose_rhs);
-    };
-    const TensorCores cores = nodes_.empty() ? target_.cores() : target_.cores(nodes_.back().node->precision);
-    if (cores == TensorCores::none || !type.getElementType().isF32()) return by(lhs, rhs, false);
-    const mlir::Type a = half_of(lhs), b = half_of(rhs);
-    if (a && a == b) return by(narrowed(lhs, a), narrowed(rhs, b), true);
-    return by(lhs, rhs, cores == TensorCores::halves_and_f32);
-  }
-  /// The half precision from which the innermost node has widened the value, through views of it; else null.
-  mlir::Type half_of(mlir::Value v) const {
-    mlir::Operation* op = v.getDefiningOp();
-    while (op && is_view_op(op)) op = op->getOperand(0).getDefiningOp();
-    if (!op || nodes_.empty() || widened_.lookup(op) != nodes_.back().node) return {};
-    return ranked(op->getOperand(0)).getElementType();
-  }
-  /// A value that half_of() knows, before it was widened.
-  mlir::Value narrowed(mlir::Value v, mlir::Type half) {
-    mlir::Operation* const op = v.getDefiningOp();
-    if (llvm::isa<CastOp>(op)) return op->getOperand(0);
-    mlir::IRMapping map;
-    map.map(op->getOperand(0), narrowed(op->getOperand(0), half));
-    mlir::Operation* const view = builder_.clone(*op, map);
-    view->getResult(0).setType(mlir::RankedTensorType::get(ranked(v).getShape(), half));
-    return view->getResult(0);
-  }
-
-  void emit(Kind kind, std::span<const Value> operands, const Params& p, Value result) override {
-    auto in = [&](std::size_t i) { return unwrap(operands[i]); };
-    auto& b = builder_;
-    mlir::RankedTensorType type = tensor_type(b.getContext(), this->type(result));
-    auto ints = [&](const Shape& s) { return list(b, s); };
-    auto make = [&](auto op) { set(result, op->getResult(0)); };
-    switch (kind) {
-      case Kind::unary:
-        return make(UnaryOp::create(b, loc_, type, static_cast<UnaryKind>(p.unary), in(0)));
-      case Kind::binary:
-        return make(BinaryOp::create(b, loc_, type, static_cast<BinaryKind>(p.binary), in(0), in(1)));
-      case Kind::fma:
-        return make(FmaOp::create(b, loc_, type, in(0), in(1), in(2)));
-      case Kind::compare:
-        return make(CompareOp::create(b, loc_, type, static_cast<CompareKind>(p.compare), in(0), in(1)));
-      case Kind::select:
-        return make(SelectOp::create(b, loc_, type, in(0), in(1), in(2)));
-      case Kind::cast:
-        return make(cast(type, in(0)));
-      case Kind::full: {
-        DType d = dtype(result);
-        mlir::TypedAttr v = p.is_integer && !is_floating(d)
-                                ? integer(d, p.integer)
-                                : number(d, p.is_integer ? static_cast<double>(p.integer) : p.number);
-        return make(
-            ConstantOp::create(b, loc_, type, mlir::DenseElementsAttr::get(type, mlir::Attribute(v))));
-      }
-      case Kind::constant:
-        return make(ConstantOp::create(b, loc_, type, elements(type, p.bytes)));
-      case Kind::iota:
-        return make(IotaOp::create(b, loc_, type, p.axis));
-      case Kind::random_uniform:
-        return make(RandomUniformOp::create(b, loc_, type, draws_.draw(p.integer),
-                                            static_cast<std::uint64_t>(p.integer)));
-      case Kind::broadcast:
-        return make(BroadcastOp::create(b, loc_, type, in(0), ints(p.a)));
-      case Kind::reshape:
-        return make(ReshapeOp::create(b, loc_, type, in(0)));
-      case Kind::transpose:
-        return make(TransposeOp::create(b, loc_, type, in(0), ints(p.a)));
-      case Kind::slice:
-        return make(SliceOp::create(b, loc_, type, in(0), ints(p.a), ints(p.b), ints(p.c)));
-      case Kind::reverse:
-        return make(ReverseOp::create(b, loc_, type, in(0), ints(p.a)));
-      case Kind::pad:
-        return make(
-            PadOp::create(b, loc_, type, in(0), number(dtype(result), p.number), ints(p.a), ints(p.b)));
-      case Kind::extend:
-        return make(
-            ExtendOp::create(b, loc_, type, static_cast<ExtendKind>(p.extend), in(0), ints(p.a), ints(p.b)));
-      case Kind::concatenate: {
-        return make(ConcatenateOp::create(b, loc_, type, unwrapped(operands), p.axis));
-      }
-      case Kind::insert:
-        return make(InsertOp::create(b, loc_, type, in(0), in(1), ints(p.a), ints(p.b)));
-      case Kind::gather:
-        return make(GatherOp::create(b, loc_, type, in(0), in(1), p.axis));
-      case Kind::check_bounds:
-        return make(CheckBoundsOp::create(b, loc_, type, in(0), static_cast<std::uint64_t>(p.integer),
-                                          b.getStringAttr(nodes_.back().description)));
-      case Kind::scatter:
-        return make(ScatterOp::create(b, loc_, type, static_cast<ScatterKind>(p.scatter), in(0), in(1), in(2),
-                                      static_cast<std::uint64_t>(p.axis)));
-      case Kind::sort:
-        return make(SortOp::create(b, loc_, type, sort_scratch(in(0), ranked(in(0)).getShape().back()), in(0),
-                                   p.integer != 0));
-      case Kind::cumulative:
-        return make(CumulativeOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0),
-                                         static_cast<std::uint64_t>(p.axis)));
-      case Kind::reduce:
-        return make(ReduceOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0), ints(p.a)));
-      case Kind::dot:
-        return make(dot(type, in(0), in(1), p.dot));
-      case Kind::convolution: {
-        const Window& w = p.convolution.window;
-        return make(ConvolutionOp::create(b, loc_, type, in(0), in(1), p.convolution.groups,
-                                          convolution_algorithm(ranked(in(1)), type, w, p.convolution.groups),
-                                          ints(w.stride), ints(w.dilate), ints(w.pad_low), ints(w.pad_high)));
-      }
-      case Kind::convolution_weights: {
-        const Window& w = p.convolution.window;
-        return make(ConvolutionWeightsOp::create(b, loc_, type, in(0), in(1), p.convolution.groups > 1,
-                                                 ints(w.kernel), ints(w.stride), ints(w.dilate),
-                                                 ints(w.pad_low), ints(w.pad_high)));
-      }
-      case Kind::reduce_window: {
-        const Window& w = p.window;
-        return make(ReduceWindowOp::create(b, loc_, type, static_cast<ReduceKind>(p.reduce), in(0),
-                                           ints(w.kernel), ints(w.stride), ints(w.dilate), ints(w.pad_low),
-                                           ints(w.pad_high)));
-      }
-      case Kind::alias:
-      case Kind::control_flow:
-      case Kind::transposed_convolution:
-        fail_internal("a primitive that is not emitted as one");
-    }
-  }
-  void emit_alias(Value x, Value result) override { set(result, unwrap(x)); }
 
   void begin_body(std::span<const Value> arguments) override {
     auto region = std::make_unique<mlir::Region>();
@@ -296,8 +147,8 @@ class DialectBuilder final : public Primitives {
     const Node* node;
     std::string description;  // for messages
   };
-  std::vector<Composed> nodes_;                            // being composed; the innermost last
-  llvm::DenseMap<mlir::Operation*, const Node*> widened_;  // casts of half precision to f32, by their nodes
+  std::vector<Composed> nodes_;  // being composed; the innermost last
+  WidenedCasts widened_;
   std::vector<mlir::Value> values_;
   std::vector<Body> open_;                             // bodies under construction
   std::vector<std::unique_ptr<mlir::Region>> closed_;  // composed bodies without an operation yet

@@ -69,8 +69,8 @@ DrawCounter random_draws(const Node& node, bool train) {
     DrawCounter draws;
 
    private:
-    void emit(Kind kind, std::span<const Value>, const Params& p, Value) override {
-      if (kind == Kind::random_uniform) draws.draw(p.integer);
+    void emit(const Primitive& primitive, std::span<const Value>, Value) override {
+      if (const auto word = primitive.random_word()) draws.draw(*word);
     }
     void begin_body(std::span<const Value>) override { draws.begin_body(); }
     void end_body(std::span<const Value>) override { draws.end_body(); }

@@ -15,7 +15,7 @@
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 #include "ir/KilnDialect.h.inc"
-#include "ir/KilnEnums.h.inc"
+#include "ir/KilnEnumAttributes.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "ir/KilnAttributes.h.inc"
 #define GET_OP_CLASSES
@@ -81,9 +81,9 @@ inline std::int64_t sort_candidates(std::int64_t count) { return 2 * count + sor
 /// elements.
 bool sorts_packed(mlir::Value x);
 /// The binary operation of a reduction.
-BinaryKind combiner(ReduceKind kind);
+Binary combiner(Reduce kind);
 /// The identity of that operation: the start of a reduction, and its result over no elements.
-mlir::TypedAttr identity_of(ReduceKind kind, mlir::Type element);
+mlir::TypedAttr identity_of(Reduce kind, mlir::Type element);
 /// Whether a pack is of a convolution's weights, which it reads through any view; else it is B of a dot.
 bool packs_weights(PackOp op);
 /// The shape of a pack (PackOp) of an array of shape `x`.

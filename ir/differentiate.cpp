@@ -1,7 +1,6 @@
 #include "ir/differentiate.h"
 
 #include "ir/compose.h"
-#include "ir/gradients.h"
 #include "runtime/fail.h"
 
 #include <kiln/error.h>
@@ -133,8 +132,8 @@ std::vector<Value> Differentiation::contributions_of(const TapedNode& taped, Arg
     if (wanted[i]) depends[taped.in[i].id] = true;
   const auto is_active = [&](Value v) { return depends.contains(v.id); };
   for (std::size_t i = taped.begin; i < taped.end; ++i) {
-    const Primitives::Taped& t = p_.tape()[i];
-    if (!may_have_gradient(t.kind)) continue;
+    const Taped& t = p_.tape()[i];
+    if (!t.primitive->is_differentiable()) continue;
     if (std::any_of(t.operands.begin(), t.operands.end(), is_active))
       for (Value r : t.results) depends[r.id] = true;
   }
@@ -145,19 +144,17 @@ std::vector<Value> Differentiation::contributions_of(const TapedNode& taped, Arg
     any = true;
   }
   for (std::size_t i = taped.end; any && i-- > taped.begin;) {
-    const Primitives::Taped& t = p_.tape()[i];
-    if (t.results.size() != 1 && t.kind != Primitives::Kind::control_flow)
-      fail_internal("a primitive with {} results has no gradient rule", t.results.size());
+    const Taped& t = p_.tape()[i];
     const auto sum =
         std::find_if(t.results.begin(), t.results.end(), [&](Value r) { return sums.contains(r.id); });
     if (sum == t.results.end()) continue;
     std::vector<bool> of(t.operands.size());
     for (std::size_t k = 0; k < of.size(); ++k) of[k] = is_active(t.operands[k]);
     if (std::find(of.begin(), of.end(), true) == of.end()) continue;
-    Primitives::Taped seen{t.kind, {}, t.params, {}};
+    Taped seen{t.primitive, {}, {}};
     for (Value v : t.operands) seen.operands.push_back(see(v));
     for (Value v : t.results) seen.results.push_back(see(v));
-    const std::vector<Value> terms = contributions(p_, seen, sums.at(sum->id), of);
+    const std::vector<Value> terms = seen.primitive->gradient(p_, seen, sums.at(sum->id), of);
     for (std::size_t k = 0; k < of.size(); ++k)
       if (of[k] && terms[k].valid()) add_term(p_, sums[t.operands[k].id], terms[k]);
   }
@@ -366,7 +363,7 @@ GradientUses gradient_uses(const Subgraph& body, const GradientRequest& request,
     }
 
    private:
-    void emit(Kind, std::span<const Value>, const Params&, Value) override {}
+    void emit(const Primitive&, std::span<const Value>, Value) override {}
   };
   Uses uses(train);
   std::vector<Value> in, out, heads(body.outputs.size()), running(request.running.size());

@@ -1,5 +1,6 @@
 // The fusion operation: parser, printer and verifier.
 #include "ir/dialect.h"
+#include "ir/stages.h"
 #include "ir/windows.h"
 
 namespace kiln::ir {
@@ -102,8 +103,7 @@ mlir::LogicalResult FusionOp::verify() {
                                     !llvm::isa<mlir::BlockArgument>(op.getOperand(0)))
         return emitOpError(
             "may pack weights of one operand and do nothing else, or an operand for its own packed_dot");
-    } else if (!root && !is_pointwise(&op) && !is_view_op(&op) &&
-               !llvm::isa<ConstantOp, IotaOp, RandomUniformOp, GatherOp>(op)) {
+    } else if (!may_stand(&op, Stage::fusion) || (llvm::isa<DotOp>(op) && !root)) {
       return emitOpError() << "cannot hold " << op.getName();
     }
   }

@@ -1,4 +1,8 @@
 #pragma once
+// The vocabulary that operators are written in.
+#include "ir/primitive.h"
+#include "ir/result_type.h"
+#include "ir/words.h"
 #include "runtime/tensor_type.h"
 
 #include <array>
@@ -9,73 +13,13 @@
 #include <span>
 #include <vector>
 
-/// The primitives that operators are composed of, one method each. `emit` has two implementations: shape
-/// inference keeps types only, ir/build.cpp builds the kiln dialect.
+/// The primitives that operators are composed of, one method each; a file of ir/primitives defines each
+/// primitive and its method. `emit` has two implementations: shape inference keeps types only, ir/build.cpp
+/// builds the kiln dialect.
 ///
-/// Every method checks its operands and infers the type of its result by the rules of ir/result_types.h; its
-/// kiln::Error names the shapes. ir/KilnOps.td defines the primitives bit by bit.
+/// Every method checks its operands and infers the type of its result; its kiln::Error names the shapes.
+/// ir/KilnOps.td defines the primitives bit by bit.
 namespace kiln::ir {
-
-/// A value of the graph under construction.
-struct Value {
-  std::uint32_t id = ~0u;
-  bool valid() const { return id != ~0u; }
-};
-
-enum class Unary {
-  neg,
-  abs,
-  sign,
-  ceil,
-  floor,
-  round,
-  rint,
-  trunc,
-  sqrt,
-  rsqrt,
-  cbrt,
-  exp,
-  exp_nonpositive,
-  exp2,
-  expm1,
-  log,
-  log2,
-  log10,
-  log1p,
-  sin,
-  cos,
-  tan,
-  asin,
-  acos,
-  atan,
-  sinh,
-  cosh,
-  tanh,
-  asinh,
-  acosh,
-  atanh,
-  erf,
-  logical_not,
-};
-enum class Binary {
-  add,
-  sub,
-  mul,
-  div,
-  mod,
-  pow,
-  max,
-  max_nnan,
-  min,
-  hypot,
-  logical_and,
-  logical_or,
-  logical_xor
-};
-enum class Compare { eq, ne, lt, le, gt, ge };
-enum class Reduce { sum, sum_squares, prod, max, max_nnan, min };
-enum class Scatter { replace, add };
-enum class Extend { edge, reflect };
 
 /// A contraction of lhs (batch..., m, k) and rhs (batch..., k, n). Each operand may be stored with its last
 /// two axes transposed.
@@ -97,7 +41,6 @@ struct ConvSpec {
 
 class DrawCounter;
 struct Node;
-class ResultType;
 
 /// The results of a loop's step: loop-carried values of the next step, outputs to be stacked and, in a loop
 /// with a condition, whether there is a next step (a bool of one element).
@@ -217,70 +160,15 @@ class Primitives {
   virtual void leave() {}
 
   // The tape: the primitives of a composition in order, for differentiation (ir/differentiate.h).
-  /// Parameters of a primitive; each kind uses some of the fields.
-  struct Params {
-    Unary unary{};
-    Binary binary{};
-    Compare compare{};
-    Reduce reduce{};
-    double number = 0;
-    std::int64_t integer = 0;
-    bool is_integer = false;
-    std::span<const std::byte> bytes;
-    int axis = 0;
-    Shape a, b, c;  // broadcast dims; permutation; axes; start, limit, step; low, high
-    DotSpec dot;
-    ConvSpec convolution;
-    Window window;
-    Scatter scatter{};
-    Extend extend{};
-  };
-  enum class Kind {
-    unary,
-    binary,
-    fma,
-    compare,
-    select,
-    cast,
-    full,
-    constant,
-    iota,
-    random_uniform,
-    broadcast,
-    reshape,
-    transpose,
-    slice,
-    reverse,
-    pad,
-    extend,
-    concatenate,
-    insert,
-    gather,
-    check_bounds,
-    reduce,
-    dot,
-    convolution,
-    convolution_weights,
-    reduce_window,
-    scatter,
-    sort,
-    cumulative,
-    alias,
-    control_flow,
-    transposed_convolution,
-  };
-  /// A composed primitive, or what taped_as() composed. Of a loop or branch one entry tells all values that
-  /// its bodies use from outside and all results; their bodies are not on the tape.
-  struct Taped {
-    Kind kind;
-    std::vector<Value> operands;
-    Params params;
-    std::vector<Value> results;
-  };
-  /// The value that `compose` returns. On the tape it is one entry instead of those that `compose` appended:
-  /// a composition whose gradients are simpler than those of its primitives.
-  Value taped_as(Kind kind, std::span<const Value> operands, const Params& params,
-                 const std::function<Value()>& compose);
+  /// The value that `compose` returns. On the tape it is one entry, of the primitive `attributes`, instead of
+  /// those that `compose` appended: a composition whose gradients are simpler than those of its primitives.
+  template <class Attributes>
+  Value taped_as(const Attributes& attributes, std::span<const Value> operands,
+                 const std::function<Value()>& compose) {
+    return tape_instead(std::make_shared<const PrimitiveOf<Attributes>>(attributes), operands, compose);
+  }
+  /// The value that `compose` returns, as a constant: no gradient passes it.
+  Value without_gradient(const std::function<Value()>& compose);
   /// Another name of x: the same value, whose uses are told apart from those of x.
   Value alias(Value x);
   /// Until the matching end_tape(), primitives outside of bodies that are opened later are appended to one
@@ -326,7 +214,7 @@ class Primitives {
  protected:
   explicit Primitives(bool train) : train_(train) {}
   /// Records the primitive. Its result Value and type exist already.
-  virtual void emit(Kind kind, std::span<const Value> operands, const Params& params, Value result) = 0;
+  virtual void emit(const Primitive& primitive, std::span<const Value> operands, Value result) = 0;
   /// Enclose the composition of a body. emit_loop and emit_branch follow, and take the last bodies.
   virtual void begin_body(std::span<const Value> /*arguments*/) {}
   virtual void end_body(std::span<const Value> /*yielded*/) {}
@@ -338,16 +226,32 @@ class Primitives {
   };
   virtual void emit_loop(const Loop&, std::span<const Value> /*results*/) {}
   virtual void emit_branch(Value /*condition*/, std::span<const Value> /*results*/) {}
-  virtual void emit_alias(Value /*x*/, Value /*result*/) {}
   /// A value without a primitive: an input of the graph, an argument of a body.
   Value add_value(const TensorType& type);
 
  private:
   void require_existing(std::span<const Value> values) const;
-  Value record(Kind kind, std::span<const Value> operands, const Params& params, const ResultType& type);
+  Value tape_instead(std::shared_ptr<const Primitive> primitive, std::span<const Value> operands,
+                     const std::function<Value()>& compose);
+  /// Checks the operands and makes the result.
+  Value begin_record(std::span<const Value> operands, const ResultType& type);
+  template <class Attributes>
+  Value record(const Attributes& attributes, std::span<const Value> operands, const ResultType& type) {
+    const Value result = begin_record(operands, type);
+    const PrimitiveOf<Attributes> primitive(attributes);
+    emit(primitive, operands, result);
+    if (!tape_scopes_.empty())
+      tape({std::make_shared<const PrimitiveOf<Attributes>>(primitive),
+            {operands.begin(), operands.end()},
+            {result}});
+    return result;
+  }
   /// Returns x if the view operation is the identity, which its unchanged type tells.
-  Value record_unless_same(Kind kind, Value x, const Params& params, const ResultType& to);
-  Value draw(const ResultType& type, std::int64_t word);
+  template <class Attributes>
+  Value record_unless_same(const Attributes& attributes, Value x, const ResultType& to) {
+    return to.value() == type(x) ? x : record(attributes, {{x}}, to);
+  }
+  Value draw(const TensorType& type, std::int64_t word);
   void open_body(std::span<const Value> arguments);
   void close_body(std::span<const Value> yielded);
   void tape(Taped primitive);
@@ -387,7 +291,7 @@ class ShapeInference final : public Primitives {
   Value input(const TensorType& type) { return add_value(type); }
 
  private:
-  void emit(Kind, std::span<const Value>, const Params&, Value) override {}
+  void emit(const Primitive&, std::span<const Value>, Value) override {}
 };
 
 }  // namespace kiln::ir

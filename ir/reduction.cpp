@@ -3,52 +3,52 @@
 
 namespace kiln::ir {
 
-BinaryKind combiner(ReduceKind kind) {
+Binary combiner(Reduce kind) {
   switch (kind) {
-    case ReduceKind::sum:
-    case ReduceKind::sum_squares:
-      return BinaryKind::add;
-    case ReduceKind::prod:
-      return BinaryKind::mul;
-    case ReduceKind::max:
-      return BinaryKind::max;
-    case ReduceKind::max_nnan:
-      return BinaryKind::max_nnan;
-    case ReduceKind::min:
-      return BinaryKind::min;
+    case Reduce::sum:
+    case Reduce::sum_squares:
+      return Binary::add;
+    case Reduce::prod:
+      return Binary::mul;
+    case Reduce::max:
+      return Binary::max;
+    case Reduce::max_nnan:
+      return Binary::max_nnan;
+    case Reduce::min:
+      return Binary::min;
   }
   llvm_unreachable("all kinds are listed");
 }
 
-mlir::TypedAttr identity_of(ReduceKind kind, mlir::Type type) {
+mlir::TypedAttr identity_of(Reduce kind, mlir::Type type) {
   if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
     const llvm::fltSemantics& semantics = real.getFloatSemantics();
     switch (kind) {
-      case ReduceKind::sum:
-      case ReduceKind::sum_squares:
+      case Reduce::sum:
+      case Reduce::sum_squares:
         return mlir::FloatAttr::get(type, llvm::APFloat::getZero(semantics));
-      case ReduceKind::prod:
+      case Reduce::prod:
         return mlir::FloatAttr::get(type, llvm::APFloat::getOne(semantics));
-      case ReduceKind::max:
-      case ReduceKind::max_nnan:
+      case Reduce::max:
+      case Reduce::max_nnan:
         return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics, /*Negative=*/true));
-      case ReduceKind::min:
+      case Reduce::min:
         return mlir::FloatAttr::get(type, llvm::APFloat::getInf(semantics));
     }
   }
   unsigned width = type.getIntOrFloatBitWidth();
   bool is_signed = type.isSignlessInteger() && width > 1;
   switch (kind) {
-    case ReduceKind::sum:
-    case ReduceKind::sum_squares:
+    case Reduce::sum:
+    case Reduce::sum_squares:
       return mlir::IntegerAttr::get(type, llvm::APInt(width, 0));
-    case ReduceKind::prod:
+    case Reduce::prod:
       return mlir::IntegerAttr::get(type, llvm::APInt(width, 1));
-    case ReduceKind::max:
-    case ReduceKind::max_nnan:
+    case Reduce::max:
+    case Reduce::max_nnan:
       return mlir::IntegerAttr::get(
           type, is_signed ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getMinValue(width));
-    case ReduceKind::min:
+    case Reduce::min:
       return mlir::IntegerAttr::get(
           type, is_signed ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width));
   }

@@ -1,5 +1,6 @@
 #include "ir/transposed_convolution.h"
 
+#include "ir/convolution_gradients.h"
 #include "ir/window_shapes.h"
 #include "runtime/fail.h"
 
@@ -387,9 +388,7 @@ Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpe
   }
   if (spec.groups == 1)
     if (const auto y = of_one_element(p, g, weight, axes)) return *y;
-  Primitives::Params params;
-  params.convolution = spec;
-  return p.taped_as(Primitives::Kind::transposed_convolution, {{g, weight}}, params,
+  return p.taped_as(TransposedConvolutionPrimitive{spec}, {{g, weight}},
                     [&] { return by_convolutions(p, g, weight, spec, axes); });
 }
 

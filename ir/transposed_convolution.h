@@ -14,7 +14,7 @@ namespace kiln::ir {
 /// of three colours, would leave most lanes of a register empty: there an output is the sum of its taps'
 /// products, all of which are one product of matrices. Of images of one element each output has one tap:
 /// these are a product of matrices, too. Its gradients are a convolution and its weights' gradient, not the
-/// sums of those of the phases (ir/window_gradients.h).
+/// sums of those of the phases (ir/convolution_gradients.h).
 Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec, const Shape& adjust);
 
 }  // namespace kiln::ir

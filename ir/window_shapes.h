@@ -13,6 +13,12 @@ inline std::int64_t reach_of(const Window& w, int axis) {
   return times(w.dilate[at(axis)], w.kernel[at(axis)] - 1);
 }
 
+/// How far the windows of `places` reach beyond the end of spatial axis i of `data`; negative if they do not
+/// reach it.
+inline std::int64_t beyond_end(const Window& w, const Shape& data, const Shape& places, int i) {
+  return w.stride[at(i)] * (places[at(i + 2)] - 1) + 1 + reach_of(w, i) - data[at(i + 2)] - w.pad_low[at(i)];
+}
+
 /// Calls f(index) with each index of an array of these extents in C order.
 template <class F>
 void for_each_index(const Shape& extents, F f) {

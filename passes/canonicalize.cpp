@@ -16,8 +16,7 @@ bool is_constant(mlir::Value v) { return v.getDefiningOp<ir::ConstantOp>() != nu
 /// signs meet.
 bool move_constant_right(mlir::Operation* op) {
   auto binary = llvm::dyn_cast<ir::BinaryOp>(op);
-  if (!binary || !llvm::is_contained({ir::BinaryKind::add, ir::BinaryKind::mul}, binary.getKind()))
-    return false;
+  if (!binary || !llvm::is_contained({ir::Binary::add, ir::Binary::mul}, binary.getKind())) return false;
   if (!is_constant(binary.getLhs()) || is_constant(binary.getRhs())) return false;
   mlir::Value lhs = binary.getLhs();
   binary.getLhsMutable().assign(binary.getRhs());

@@ -67,7 +67,7 @@ class Expander {
     }
     if (runs.size() < 2) return {};
     mlir::Value x = op.getX();
-    ir::ReduceKind kind = op.getKind();
+    ir::Reduce kind = op.getKind();
     bool any = false;
     for (const Dims& run : runs) {
       std::int64_t elements = 1;
@@ -80,7 +80,7 @@ class Expander {
         continue;
       }
       x = ir::ReduceOp::create(builder_, loc_, ir::with_shape(x, shape), kind, x, run);
-      if (kind == ir::ReduceKind::sum_squares) kind = ir::ReduceKind::sum;
+      if (kind == ir::Reduce::sum_squares) kind = ir::Reduce::sum;
       any = true;
     }
     return x;
@@ -191,7 +191,7 @@ class Expander {
 
   mlir::OpBuilder builder_;
   mlir::Location loc_;
-  ir::BinaryKind kind_ = ir::BinaryKind::add;
+  ir::Binary kind_ = ir::Binary::add;
   Dims out_;
 };
 

@@ -2,6 +2,7 @@
 #include "passes/fuse.h"
 
 #include "ir/prepacked.h"
+#include "ir/stages.h"
 #include "passes/fusion_groups.h"
 #include "passes/prepack.h"
 #include "passes/sweep.h"
@@ -12,12 +13,8 @@
 namespace kiln::passes {
 namespace {
 
-/// Operations that code generation handles outside of fusions.
-bool stays(mlir::Operation* op) {
-  return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::PadOp, ir::ExtendOp, ir::InsertOp, ir::ConstantOp,
-                   ir::ScatterOp, ir::SortOp, ir::CumulativeOp, ir::CheckBoundsOp, ir::RunLoopOp,
-                   ir::RunIfOp>(op);
-}
+/// Operations that code generation handles outside of fusions. A view is a copy of its own, in a fusion.
+bool stays(mlir::Operation* op) { return ir::may_stand(op, ir::Stage::kernels) && !ir::is_view_op(op); }
 
 /// Emits the groups after the block's old operations, one new operation per group.
 class Emitter {

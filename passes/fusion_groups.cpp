@@ -25,10 +25,9 @@ bool is_elementwise(mlir::Operation* op) {
 
 std::string describe(mlir::Operation* op) {
   std::string name = op->getName().stripDialect().str();
-  if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))
-    name += " " + ir::stringifyUnaryKind(unary.getKind()).str();
+  if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op)) name += " " + ir::stringifyUnary(unary.getKind()).str();
   if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op))
-    name += " " + ir::stringifyBinaryKind(binary.getKind()).str();
+    name += " " + ir::stringifyBinary(binary.getKind()).str();
   if (auto named = op->getLoc()->findInstanceOf<mlir::NameLoc>()) name += " of " + named.getName().str();
   return name;
 }

@@ -443,7 +443,7 @@ bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
 bool reduces_lines(ir::ReduceWindowOp op, const TargetModel& target) {
   // Half precision would round each sum.
   const bool is_wide = op.getType().getElementTypeBitWidth() >= 32;
-  return (is_wide || op.getKind() == ir::ReduceKind::max) &&
+  return (is_wide || op.getKind() == ir::Reduce::max) &&
          suits_lines(op, op.getX(), ir::window_of(op), target);
 }
 

@@ -2,6 +2,7 @@
 #include "passes/memory_order.h"
 
 #include "ir/dialect.h"
+#include "ir/stages.h"
 #include "passes/layout.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -23,9 +24,9 @@ llvm::DenseMap<mlir::Value, MemoryOrder> memory_orders(mlir::Block& block, const
       return mlir::applyPermutation(mlir::invertPermutationVector(transpose.getPermutation()),
                                     source->second);
     }
-    if (!ir::is_pointwise(&op) &&
-        !llvm::isa<ir::ReduceWindowOp, ir::PadOp, ir::ExtendOp, ir::SliceOp, ir::ReverseOp>(op))
-      return {};
+    const bool keeps_order = ir::is_pointwise(&op) || llvm::isa<ir::ReduceWindowOp, ir::ReverseOp>(op) ||
+                             (ir::is_per_axis(&op) && !llvm::isa<ir::InsertOp>(op));
+    if (!keeps_order) return {};
     for (mlir::Value v : op.getOperands())
       if (const auto known = orders.find(v); known != orders.end()) return known->second;
     return {};

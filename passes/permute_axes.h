@@ -8,8 +8,8 @@
 
 namespace kiln::passes {
 
-/// A clone of a pointwise operation, pad, extend, slice, insertion or concatenation whose axis i is axis
-/// order[i] of `op`. `map` has its operands, in that order of axes.
+/// A clone of a pointwise operation, a concatenation, or one that is_per_axis() (ir/stages.h), whose axis i
+/// is axis order[i] of `op`. `map` has its operands, in that order of axes.
 mlir::Operation* clone_with_axes(mlir::OpBuilder& builder, mlir::Operation* op, mlir::IRMapping& map,
                                  llvm::ArrayRef<std::int64_t> order);
 

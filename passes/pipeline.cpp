@@ -1,6 +1,7 @@
 // The pipeline: every pass in its order, with the reason for its place.
 #include "passes/pipeline.h"
 
+#include "ir/stages.h"
 #include "passes/absorb_copies.h"
 #include "passes/canonicalize.h"
 #include "passes/expand.h"
@@ -102,6 +103,24 @@ constexpr bool verifies_each_stage = false;
 constexpr bool verifies_each_stage = true;
 #endif
 
+/// Verifies by the table of ir/stages.h that each operation may stand where it does. Without an argument it
+/// is a part of the pipeline, which no observer sees.
+class VerifyStage final : public mlir::PassWrapper<VerifyStage, mlir::OperationPass<mlir::ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyStage)
+  explicit VerifyStage(ir::Stage stage, llvm::StringRef argument = "") : stage_(stage), argument_(argument) {}
+  llvm::StringRef getName() const override { return "VerifyStage"; }
+  llvm::StringRef getArgument() const override { return argument_; }
+  llvm::StringRef getDescription() const override { return "Verifies that operations stand where they may"; }
+  void runOnOperation() override {
+    if (mlir::failed(ir::verify_stage(getOperation(), stage_))) signalPassFailure();
+  }
+
+ private:
+  ir::Stage stage_;
+  llvm::StringRef argument_;
+};
+
 /// The end of a stage: verifies the module, if requested, and shows it to the observer. The observer's
 /// exceptions do not pass through MLIR, which is compiled without exceptions: one ends the pipeline, and
 /// run_pipeline() rethrows it.
@@ -129,14 +148,17 @@ class StageEnd final : public mlir::PassWrapper<StageEnd, mlir::OperationPass<ml
 void add_pipeline(mlir::OpPassManager& pm, const PipelineOptions& options, std::exception_ptr* error) {
   using mlir::func::FuncOp;
   add_simplification(pm.nest<FuncOp>(), options);
+  pm.addPass(std::make_unique<VerifyStage>(ir::Stage::graph));
   pm.addPass(std::make_unique<StageEnd>("kiln", options, error));
   add_lowering_for_target(pm.nest<FuncOp>(), options);
   // Bodies become functions: every later pass sees one list of operations.
   pm.addPass(create_outline_pass());
+  if (verifies_each_stage) pm.addPass(std::make_unique<VerifyStage>(ir::Stage::lowered));
   add_fusion(pm.nest<FuncOp>(), options);
   // Kernels are verified at the end, with their places in memory.
   pm.addPass(std::make_unique<StageEnd>("fused", options, error, verifies_each_stage));
   add_memory(pm);
+  pm.addPass(std::make_unique<VerifyStage>(ir::Stage::kernels));
   pm.addPass(std::make_unique<StageEnd>("buffers", options, error));
 }
 
@@ -196,6 +218,12 @@ void register_passes(const Evaluate& evaluate, const std::function<const TargetM
   mlir::registerPass([target] { return create_fuse_rows_pass(target()); });
   mlir::registerPass([] { return create_plan_buffers_pass(); });
   mlir::registerPass([] { return mlir::createCSEPass(); });
+  const auto register_stage = [](ir::Stage stage, llvm::StringRef argument) {
+    mlir::registerPass([=] { return std::make_unique<VerifyStage>(stage, argument); });
+  };
+  register_stage(ir::Stage::graph, "kiln-verify-graph");
+  register_stage(ir::Stage::lowered, "kiln-verify-lowered");
+  register_stage(ir::Stage::kernels, "kiln-verify-kernels");
   mlir::PassPipelineRegistration<>("kiln-pipeline", "All passes, as a compilation runs them",
                                    [evaluate, target](mlir::OpPassManager& pm) {
                                      const PipelineOptions options{.evaluate = evaluate, .target = &target()};

@@ -42,7 +42,7 @@ bool is_from_statistic(mlir::Operation* op) {
   auto binary = llvm::dyn_cast<ir::BinaryOp>(op);
   if (!binary) return false;
   const auto kind = binary.getKind();
-  if (kind != ir::BinaryKind::add && kind != ir::BinaryKind::sub && kind != ir::BinaryKind::mul) return false;
+  if (kind != ir::Binary::add && kind != ir::Binary::sub && kind != ir::Binary::mul) return false;
   const auto is = [](mlir::Value x, mlir::Value other) {
     const mlir::Value statistic = repeated(other);
     const bool whole = !x.getDefiningOp() || !ir::is_view_op(x.getDefiningOp());

@@ -15,24 +15,24 @@ namespace {
 bool is_expensive(mlir::Operation* op) {
   if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op)) {
     switch (unary.getKind()) {
-      case ir::UnaryKind::neg:
-      case ir::UnaryKind::abs:
-      case ir::UnaryKind::sign:
-      case ir::UnaryKind::ceil:
-      case ir::UnaryKind::floor:
-      case ir::UnaryKind::round:
-      case ir::UnaryKind::rint:
-      case ir::UnaryKind::trunc:
-      case ir::UnaryKind::logical_not:
+      case ir::Unary::neg:
+      case ir::Unary::abs:
+      case ir::Unary::sign:
+      case ir::Unary::ceil:
+      case ir::Unary::floor:
+      case ir::Unary::round:
+      case ir::Unary::rint:
+      case ir::Unary::trunc:
+      case ir::Unary::logical_not:
         return false;
       default:
         return true;
     }
   }
   if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op)) {
-    const ir::BinaryKind kind = binary.getKind();
-    return kind == ir::BinaryKind::div || kind == ir::BinaryKind::mod || kind == ir::BinaryKind::pow ||
-           kind == ir::BinaryKind::hypot;
+    const ir::Binary kind = binary.getKind();
+    return kind == ir::Binary::div || kind == ir::Binary::mod || kind == ir::Binary::pow ||
+           kind == ir::Binary::hypot;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 #include "passes/sink_transposes.h"
 
 #include "ir/dialect.h"
+#include "ir/stages.h"
 #include "passes/layout.h"
 #include "passes/permute_axes.h"
 #include "passes/sweep.h"
@@ -60,9 +61,7 @@ class SinkTransposes final
     if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(op)) return compose(transpose);
     if (auto broadcast = llvm::dyn_cast<ir::BroadcastOp>(op)) return sink_repeats(broadcast);
     if (auto reshape = llvm::dyn_cast<ir::ReshapeOp>(op)) return sink_split(reshape);
-    if (!ir::is_pointwise(op) &&
-        !llvm::isa<ir::PadOp, ir::ExtendOp, ir::SliceOp, ir::ConcatenateOp, ir::InsertOp>(op))
-      return;
+    if (!ir::is_pointwise(op) && !ir::is_per_axis(op) && !llvm::isa<ir::ConcatenateOp>(op)) return;
     // If more operands have the other order, the transposes stay before the operation.
     std::size_t moved = 0, in_memory = 0;
     ir::TransposeOp model;

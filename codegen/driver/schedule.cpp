@@ -4,6 +4,7 @@
 #include "codegen/driver/operand_memory.h"
 #include "codegen/driver/packing.h"
 #include "codegen/emit/row_fusion.h"
+#include "ir/stages.h"
 #include "ir/views.h"
 #include "passes/fuse_rows.h"
 #include "runtime/disk_cache.h"
@@ -146,36 +147,30 @@ class Scheduler {
         .Case([&](ir::ConstantOp c) { plan_.constants.push_back(constant_buffer(c)); })
         .Case<ir::ReshapeOp, ir::EmptyOp>([](mlir::Operation*) {})
         .Case([&](ir::FusionOp f) {
-          llvm::SmallVector<mlir::Value> operands(f.getOperands());
-          llvm::append_range(operands, f.getResults());
           for (mlir::OpResult r : f.getResults())
             if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>()) add_kernels(pad, {r});
-          add_kernels(f, operands);
-        })
-        .Case([&](ir::PackOp p) {
-          add_kernels(p, {p.getX(), p.getResult()});
+          add_kernels(f);
         })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
         .Case([&](ir::PadOp p) { schedule_pad(p); })
-        .Case([&](ir::ExtendOp x) {
-          add_kernels(x, {x.getX(), x.getResult()});
-        })
         .Case([&](ir::InsertOp i) { schedule_insert(i); })
         .Case([&](ir::RunLoopOp l) { schedule_loop(l); })
         .Case([&](ir::RunIfOp i) { schedule_branch(i); })
         .Case([&](ir::ScatterOp s) { schedule_scatter(s); })
         .Case([&](ir::CheckBoundsOp c) { schedule_check(c); })
-        .Case([&](ir::SortOp s) {
-          add_kernels(s, {s.getX(), s.getOrder(), s.getScratch()});
-        })
-        .Case([&](ir::CumulativeOp c) {
-          add_kernels(c, {c.getX(), c.getResult()});
-        })
         .Default([&](mlir::Operation* o) {
-          fail_internal("{} reached code generation", o->getName().getStringRef().str());
+          if (!ir::may_stand(o, ir::Stage::kernels))
+            fail_internal("{} reached code generation", o->getName().getStringRef().str());
+          add_kernels(o);
         });
   }
 
+  /// The kernels of an operation on all its operands and results.
+  void add_kernels(mlir::Operation* op) {
+    llvm::SmallVector<mlir::Value> all(op->getOperands());
+    llvm::append_range(all, op->getResults());
+    add_kernels(op, all);
+  }
   void add_kernels(mlir::Operation* op, llvm::ArrayRef<mlir::Value> operands) {
     for (Launch& launch : backend_.launch(op)) add(std::move(launch), operands, op);
   }

@@ -4,8 +4,8 @@
 
 namespace kiln::codegen {
 
-std::array<AxisPart, 3> parts_of(const ExtendedAxis& axis, ir::ExtendKind how) {
-  const bool reflects = how == ir::ExtendKind::reflect;
+std::array<AxisPart, 3> parts_of(const ExtendedAxis& axis, ir::Extend how) {
+  const bool reflects = how == ir::Extend::reflect;
   const std::int64_t behind = axis.low + axis.inner, step = reflects ? -1 : 0;
   return {{{0, axis.low, reflects ? axis.low : 0, step},
            {axis.low, axis.inner, 0, 1},

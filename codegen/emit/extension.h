@@ -24,7 +24,7 @@ struct AxisPart {
   std::int64_t to, count, from, step;
 };
 /// The parts of an axis: before the operand, the operand, and after it.
-std::array<AxisPart, 3> parts_of(const ExtendedAxis& axis, ir::ExtendKind how);
+std::array<AxisPart, 3> parts_of(const ExtendedAxis& axis, ir::Extend how);
 
 /// The result of an extension as copies of boxes of its operand.
 std::vector<StridedBox> parts_of(ir::ExtendOp extend);

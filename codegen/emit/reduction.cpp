@@ -200,7 +200,7 @@ Reduction plan_reduction(ir::FusionOp fusion, const CpuTarget& target) {
   // max_nnan of a row with a NaN depends on the partial results that are omitted, and is irrelevant.
   const bool register_tree =
       short_rows || (interleaved64 && !along_reduced && extent > 0 && extent <= partials &&
-                     !llvm::is_contained(kinds, ir::ReduceKind::max_nnan) && is_light(before));
+                     !llvm::is_contained(kinds, ir::Reduce::max_nnan) && is_light(before));
   if (along_reduced) lanes = interleaved64 ? target.lanes(before.widest()) : 1;  // epilogues have one lane
   int registers = std::min(before.registers_at_once(), partials / lanes);
   if (along_reduced && lanes > 1) lanes *= registers;

@@ -72,7 +72,7 @@ struct ReducedLoops {
 
 /// What is built into the code of a kernel of reductions: equal plans, equal code.
 struct ReductionPlan {
-  std::vector<ir::ReduceKind> kinds;
+  std::vector<ir::Reduce> kinds;
   DType dtype;
   ResultTile tile;
   ReducedLoops loops;
@@ -89,7 +89,7 @@ struct ReductionPlan {
 /// Everything that the code and the parameters of a kernel of reductions depend on: one, or several over the
 /// same axes of arrays of one type, whose elements are computed together.
 struct Reduction {
-  llvm::SmallVector<ir::ReduceKind> kinds;
+  llvm::SmallVector<ir::Reduce> kinds;
   DType dtype;
   ScalarExpr before, after;  // a result of `before` for each kind, which is reduced to the root of `after`
   LoopNest nest;             // over the kept axes
@@ -139,7 +139,7 @@ struct Reduction {
   int halvings() const { return levels * block_bits - chain_bits; }
   /// Whether leaf i is an iota: 1 or 0 apart along the reduced axis, which is built in.
   bool is_index(std::size_t i) const { return before.leaves()[i].kind == Leaf::Kind::iota; }
-  bool has(ir::ReduceKind kind) const { return llvm::is_contained(kinds, kind); }
+  bool has(ir::Reduce kind) const { return llvm::is_contained(kinds, kind); }
   std::int64_t first_own_param() const { return static_cast<std::int64_t>(nest.param_count()); }
 };
 

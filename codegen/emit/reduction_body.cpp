@@ -9,7 +9,7 @@ namespace kiln::codegen {
 
 std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }
 
-mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes) {
+mlir::Value identity_of(KernelBuilder& e, ir::Reduce kind, DType d, int lanes) {
   const mlir::TypedAttr value = ir::identity_of(kind, ir::element_type(e.b.getContext(), d));
   if (auto real = llvm::dyn_cast<mlir::FloatAttr>(value)) return e.number(d, real.getValueAsDouble(), lanes);
   const auto bits =
@@ -41,15 +41,15 @@ ReductionEmitter::ReductionEmitter(KernelBuilder& e, const Reduction& red, mlir:
 Values ReductionEmitter::identities(int lanes, std::size_t groups) {
   Values all;
   for (std::size_t i = 0; i < groups; ++i)
-    for (const ir::ReduceKind kind : red_.kinds) all.push_back(identity_of(e_, kind, red_.dtype, lanes));
+    for (const ir::Reduce kind : red_.kinds) all.push_back(identity_of(e_, kind, red_.dtype, lanes));
   return all;
 }
 
 Values ReductionEmitter::accumulate(mlir::ValueRange partial, mlir::ValueRange x) {
   Values sums;
   for (const auto [i, sum, value] : llvm::enumerate(partial, x)) {
-    const ir::ReduceKind kind = red_.kinds[i % count()];
-    sums.push_back(kind == ir::ReduceKind::sum_squares
+    const ir::Reduce kind = red_.kinds[i % count()];
+    sums.push_back(kind == ir::Reduce::sum_squares
                        ? emit_fma(e_.b, e_.loc, red_.dtype, value, value, sum, e_.target.isa)
                        : combined(kind, sum, value));
   }
@@ -63,9 +63,8 @@ Values ReductionEmitter::combine(mlir::ValueRange x, mlir::ValueRange y) {
   return sums;
 }
 
-mlir::Value ReductionEmitter::combined(ir::ReduceKind kind, mlir::Value x, mlir::Value y) {
-  return emit_binary(e_.b, e_.loc, static_cast<ir::Binary>(ir::combiner(kind)), red_.dtype, x, y,
-                     e_.target.isa);
+mlir::Value ReductionEmitter::combined(ir::Reduce kind, mlir::Value x, mlir::Value y) {
+  return emit_binary(e_.b, e_.loc, ir::combiner(kind), red_.dtype, x, y, e_.target.isa);
 }
 
 mlir::Value ReductionEmitter::leaf(LoopPoint& at, std::size_t i, const Position& position) {
@@ -149,7 +148,7 @@ Values ReductionEmitter::halve_in_memory(mlir::ValueRange parts, mlir::Value use
 
 mlir::Value ReductionEmitter::used_partials(mlir::Value begin, mlir::Value end, mlir::Value length) {
   const mlir::Value all = e_.index(partials);
-  if (red_.has(ir::ReduceKind::max_nnan)) return all;
+  if (red_.has(ir::Reduce::max_nnan)) return all;
   return e_.min(e_.div(e_.add(e_.sub(end, begin), e_.sub(length, e_.index(1))), length), all);
 }
 

@@ -4,7 +4,7 @@
 namespace kiln::codegen {
 
 /// The identity of the reduction's operation (ir::identity_of), in every lane.
-mlir::Value identity_of(KernelBuilder& e, ir::ReduceKind kind, DType d, int lanes);
+mlir::Value identity_of(KernelBuilder& e, ir::Reduce kind, DType d, int lanes);
 
 /// interleaved64: elements of the operand per element of a level.
 std::int64_t elements_of(int level);
@@ -53,7 +53,7 @@ class ReductionEmitter {
   Values at_offset(mlir::ValueRange arrays, mlir::Value elements);
   Values load(mlir::ValueRange arrays, mlir::Value i, int lanes);
   void store(mlir::ValueRange values, mlir::ValueRange arrays, mlir::Value i, int lanes);
-  mlir::Value combined(ir::ReduceKind kind, mlir::Value x, mlir::Value y);
+  mlir::Value combined(ir::Reduce kind, mlir::Value x, mlir::Value y);
   mlir::ValueRange group(mlir::ValueRange all, std::size_t i) const {
     return all.slice(i * count(), count());
   }

@@ -92,10 +92,10 @@ void ScalarExpr::visit(mlir::Value v) {
     note_type(v);
     number_[v] = number_.size();
     std::string what = llvm::TypeSwitch<mlir::Operation*, std::string>(op)
-                           .Case([](ir::UnaryOp o) { return ir::stringifyUnaryKind(o.getKind()).str(); })
-                           .Case([](ir::BinaryOp o) { return ir::stringifyBinaryKind(o.getKind()).str(); })
+                           .Case([](ir::UnaryOp o) { return ir::stringifyUnary(o.getKind()).str(); })
+                           .Case([](ir::BinaryOp o) { return ir::stringifyBinary(o.getKind()).str(); })
                            .Case([](ir::FmaOp) { return std::string("fma"); })
-                           .Case([](ir::CompareOp o) { return ir::stringifyCompareKind(o.getKind()).str(); })
+                           .Case([](ir::CompareOp o) { return ir::stringifyCompare(o.getKind()).str(); })
                            .Case([](ir::SelectOp) { return std::string("select"); })
                            .Case([](ir::CastOp) { return std::string("cast"); })
                            .Case([](ir::ConstantOp o) { return "0x" + splat_text(o); });
@@ -127,10 +127,9 @@ int ScalarExpr::least_registers() const {
   for (mlir::Operation* op : order_) {
     int wanted = 0;
     if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))
-      wanted =
-          codegen::registers_at_once(static_cast<ir::Unary>(unary.getKind()), dtype_of_value(unary.getX()));
+      wanted = codegen::registers_at_once(unary.getKind(), dtype_of_value(unary.getX()));
     else if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op))
-      wanted = codegen::registers_at_once(static_cast<ir::Binary>(binary.getKind()));
+      wanted = codegen::registers_at_once(binary.getKind());
     if (wanted > 0) least = least == 0 ? wanted : std::min(least, wanted);
   }
   return least;
@@ -145,17 +144,12 @@ llvm::SmallVector<mlir::Value> ScalarExpr::emit(KernelBuilder& e, int lanes,
     DType d = op->getNumOperands() > 0 ? dtype_of_value(op->getOperand(0)) : DType::f32;
     mlir::Value result =
         llvm::TypeSwitch<mlir::Operation*, mlir::Value>(op)
-            .Case([&](ir::UnaryOp o) {
-              return emit_unary(e.b, e.loc, static_cast<ir::Unary>(o.getKind()), d, in(0), e.target.isa);
-            })
+            .Case([&](ir::UnaryOp o) { return emit_unary(e.b, e.loc, o.getKind(), d, in(0), e.target.isa); })
             .Case([&](ir::BinaryOp o) {
-              return emit_binary(e.b, e.loc, static_cast<ir::Binary>(o.getKind()), d, in(0), in(1),
-                                 e.target.isa);
+              return emit_binary(e.b, e.loc, o.getKind(), d, in(0), in(1), e.target.isa);
             })
             .Case([&](ir::FmaOp) { return emit_fma(e.b, e.loc, d, in(0), in(1), in(2), e.target.isa); })
-            .Case([&](ir::CompareOp o) {
-              return emit_compare(e.b, e.loc, static_cast<ir::Compare>(o.getKind()), d, in(0), in(1));
-            })
+            .Case([&](ir::CompareOp o) { return emit_compare(e.b, e.loc, o.getKind(), d, in(0), in(1)); })
             .Case([&](ir::SelectOp) { return emit_select(e.b, e.loc, in(0), in(1), in(2)); })
             .Case([&](ir::CastOp o) {
               return emit_cast(e.b, e.loc, d, dtype_of_value(o.getResult()), in(0), e.target.isa);

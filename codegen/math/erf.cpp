@@ -1,9 +1,10 @@
 // The error function: an odd polynomial near zero, 1 - erfc(|x|) beyond. Minimax fits (Remez, 160 bits).
 #include "codegen/math/functions.h"
+#include "codegen/math/unary.h"
 
 namespace kiln::codegen {
 
-Num erf_f32(Num x) {
+static Num erf_f32(Num x) {
   Num t = abs(x);
   Num p = polynomial(t * t, {0.128379166, -0.376126081, 0.112833261, -0.0268419534, 0.00516493106,
                              -0.000780210888, 7.16841532e-05});  // 2^-27
@@ -20,7 +21,7 @@ Num erf_f32(Num x) {
   return copysign(select(gt(t, 1.11), large, small), x);
 }
 
-Num erf(Num x) {
+static Num erf(Num x) {
   Num t = abs(x);
   Num w = t * t;
   Num p = polynomial(
@@ -39,6 +40,14 @@ Num erf(Num x) {
        6.1844764007813817e-06, -2.0045125511838395e-05, -4.0825364386596851e-06});
   Num large = 1 - exp(-(u * u)) * f / fma(u, 2, 1);
   return copysign(select(gt(t, 1), large, small), x);
+}
+
+std::span<const UnaryFormula> erf_formulas() {
+  using ir::Unary;
+  static constexpr UnaryFormula formulas[] = {
+      {Unary::erf, [](Num x, Digits) { return erf(x); }, erf_f32, 4},
+  };
+  return formulas;
 }
 
 }  // namespace kiln::codegen

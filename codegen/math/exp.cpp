@@ -2,6 +2,7 @@
 // polynomials are minimax fits (Remez, 140 bits, relative to the function), rounded to the type they are used
 // in.
 #include "codegen/math/functions.h"
+#include "codegen/math/unary.h"
 #include "codegen/math/x86.h"
 
 #include <utility>
@@ -77,7 +78,7 @@ Num clamp(Num x, double low, double high) {
   return select(lt(x, low), low, x);
 }
 
-Num exp_f32(Num x) {
+static Num exp_f32(Num x) {
   x = clamp(x, -104, 89);
   Rounded n = round(x, kLog2E, 2 * exponent_bias(x));
   return scale_one_plus(expm1_of_rest(x, n.n), n);
@@ -87,9 +88,9 @@ Num exp_moderate_f32(Num x) {
   Num power = power_of_two(n);
   return fma(expm1_of_rest(x, n.n), power, power);
 }
-Num exp_nonpositive_f32(Num x) { return exp_moderate_f32(select(lt(x, -88), -88, x)); }
+static Num exp_nonpositive_f32(Num x) { return exp_moderate_f32(select(lt(x, -88), -88, x)); }
 
-Num exp2_f32(Num x) {
+static Num exp2_f32(Num x) {
   x = clamp(x, -151, 129);
   Rounded n = round(x, 1, 2 * exponent_bias(x));
   Num r = x - n.n;
@@ -119,7 +120,7 @@ Num exp2(Num v, Num tail, Digits digits) {
                                7.0549744913131439e-09, 4.4565711777688364e-10, 2.5625415116775229e-11});
   return scale(fma(r, g, 1), n);
 }
-Num exp2(Num x) { return exp2(x, x.constant(0), Digits::full); }
+static Num exp2(Num x) { return exp2(x, x.constant(0), Digits::full); }
 
 Num expm1_quarter(Num x, Digits digits) {
   x = clamp(x, -40, 710.5);
@@ -128,9 +129,20 @@ Num expm1_quarter(Num x, Digits digits) {
   Num s = power_of_two(n);  // 2^n / 4
   return fma(s, fma(r * r, exp_tail(r, digits), r), s - 0.25);
 }
-Num expm1(Num x, Digits digits) {
+static Num expm1(Num x, Digits digits) {
   Num tiny = lt(abs(x), 0x1p-54);  // also keeps -0, and subnormals from losing bits in the quarter
   return select(tiny, x, expm1_quarter(x, digits) * 4);
+}
+
+std::span<const UnaryFormula> exp_formulas() {
+  using ir::Unary;
+  static constexpr UnaryFormula formulas[] = {
+      {Unary::exp, [](Num x, Digits) { return exp(x); }, exp_f32, 4},
+      {Unary::exp_nonpositive, [](Num x, Digits) { return exp(x); }, exp_nonpositive_f32, 4},
+      {Unary::exp2, [](Num x, Digits) { return exp2(x); }, exp2_f32, 4},
+      {Unary::expm1, expm1, nullptr, 2},
+  };
+  return formulas;
 }
 
 }  // namespace kiln::codegen

@@ -1,5 +1,6 @@
 // Hyperbolic functions and their inverses, from expm1 and log1p; tanh of floats in f32.
 #include "codegen/math/functions.h"
+#include "codegen/math/unary.h"
 
 namespace kiln::codegen {
 namespace {
@@ -22,23 +23,23 @@ Num at_most(Num x, double high) {
 }
 }  // namespace
 
-Num sinh(Num x, Digits digits) {
+static Num sinh(Num x, Digits digits) {
   Half e = half_expm1(x, digits);
   Num tail = select(gt(e.whole, 0x1p60), 0.5, e.half / (e.whole + 1));
   return copysign(e.half + tail, x);
 }
 
-Num cosh(Num x, Digits digits) {
+static Num cosh(Num x, Digits digits) {
   Half e = half_expm1(x, digits);
   return e.half + (0.5 + 0.5 / (e.whole + 1));
 }
 
-Num tanh(Num x) {
+static Num tanh(Num x) {
   Num e = expm1_quarter(clamp(abs(x) * 2, 0, 44), Digits::full) * 4;
   return copysign(e / (e + 2), x);
 }
 
-Num tanh_f32(Num x) {
+static Num tanh_f32(Num x) {
   Num t = abs(x);
   Num w = t * t;
   Num p = polynomial(w, {-0.333333164, 0.13332586, -0.0538523234, 0.0210717041, -0.00627424987});  // 2^-27.8
@@ -49,7 +50,7 @@ Num tanh_f32(Num x) {
   return copysign(select(gt(t, 0.55), large, small), x);
 }
 
-Num asinh(Num x, Digits digits) {
+static Num asinh(Num x, Digits digits) {
   Num t = abs(x);
   Num huge = gt(t, 0x1p60);
   Num square = t * t;
@@ -57,7 +58,7 @@ Num asinh(Num x, Digits digits) {
   return copysign(log1p(y, digits) + select(huge, kLn2, t.constant(0)), x);
 }
 
-Num acosh(Num x, Digits digits) {
+static Num acosh(Num x, Digits digits) {
   Num t = x - 1;
   Num huge = gt(x, 0x1p60);
   // Below 1 the root is NaN, or is made so.
@@ -65,10 +66,23 @@ Num acosh(Num x, Digits digits) {
   return log1p(y, digits) + select(huge, kLn2, x.constant(0));
 }
 
-Num atanh(Num x, Digits digits) {
+static Num atanh(Num x, Digits digits) {
   Num t = abs(x);
   Num y = (t + t) / (1 - t);  // at 1 infinite, beyond below -1: NaN
   return copysign(log1p(y, digits) * 0.5, x);
+}
+
+std::span<const UnaryFormula> hyperbolic_formulas() {
+  using ir::Unary;
+  static constexpr UnaryFormula formulas[] = {
+      {Unary::sinh, sinh, nullptr, 1},
+      {Unary::cosh, cosh, nullptr, 1},
+      {Unary::tanh, [](Num x, Digits) { return tanh(x); }, tanh_f32, 4},
+      {Unary::asinh, asinh, nullptr, 1},
+      {Unary::acosh, acosh, nullptr, 1},
+      {Unary::atanh, atanh, nullptr, 1},
+  };
+  return formulas;
 }
 
 }  // namespace kiln::codegen

@@ -1,6 +1,7 @@
 // asin, acos, atan: odd polynomials (minimax fits, Remez; in f32 Lawson's method, each coefficient rounded
 // before the next ones are fitted) on a short interval, the rest by identities.
 #include "codegen/math/functions.h"
+#include "codegen/math/unary.h"
 
 namespace kiln::codegen {
 namespace {
@@ -48,7 +49,7 @@ Pair difference(double a, Num b) {
 
 }  // namespace
 
-Num asin_f32(Num x) {
+static Num asin_f32(Num x) {
   Folded a = fold(x);
   Num tail = asin_tail_f32(a);
   Pair rest = difference(kHalfPi32, a.y * 2);
@@ -56,7 +57,7 @@ Num asin_f32(Num x) {
   return copysign(select(a.large, outer, a.y + tail), x);
 }
 
-Num acos_f32(Num x) {
+static Num acos_f32(Num x) {
   Folded a = fold(x);
   Num tail = asin_tail_f32(a);
   Pair rest = difference(kHalfPi32, copysign(a.y, x));
@@ -67,7 +68,7 @@ Num acos_f32(Num x) {
   return select(a.large, select(lt(x, 0), negative, positive), inner);
 }
 
-Num atan_f32(Num x) {
+static Num atan_f32(Num x) {
   constexpr double kLarge = 0x1p30;  // pi/2 from here on
   Num t = abs(x);
   t = select(gt(t, kLarge), kLarge, t);
@@ -86,14 +87,14 @@ Num atan_f32(Num x) {
   return copysign(high + (fma(z * w, p, low) + rest), x);
 }
 
-Num asin(Num x, Digits digits) {
+static Num asin(Num x, Digits digits) {
   Folded a = fold(x);
   Num tail = asin_tail(a.y, a.w, digits);
   Num outer = kHalfPi - (a.y + (tail - kHalfPiLow * 0.5)) * 2;
   return copysign(select(a.large, outer, a.y + tail), x);
 }
 
-Num acos(Num x, Digits digits) {
+static Num acos(Num x, Digits digits) {
   Folded a = fold(x);
   Num tail = asin_tail(a.y, a.w, digits);
   Num angle = a.y + tail;  // asin of |x|, or half the acos of |x|
@@ -103,7 +104,7 @@ Num acos(Num x, Digits digits) {
   return select(a.large, outer, inner);
 }
 
-Num atan(Num x, Digits digits) {
+static Num atan(Num x, Digits digits) {
   Num t = abs(x);
   Num far = gt(t, 2.414213562373095), middle = gt(t, 0.41421356237309503);
   Num numerator = select(far, -1, select(middle, t - 1, t));
@@ -122,6 +123,16 @@ Num atan(Num x, Digits digits) {
                                0.038075569763318197, -0.017919202994639664});
   Num y = base + (z + fma(z * w, p, base_low));
   return copysign(y, x);
+}
+
+std::span<const UnaryFormula> inverse_trig_formulas() {
+  using ir::Unary;
+  static constexpr UnaryFormula formulas[] = {
+      {Unary::asin, asin, asin_f32, 2},
+      {Unary::acos, acos, acos_f32, 2},
+      {Unary::atan, atan, atan_f32, 2},
+  };
+  return formulas;
 }
 
 }  // namespace kiln::codegen

@@ -3,6 +3,7 @@
 // 140 bits; of log2, log10 and log1p in f32 by Lawson's method, each coefficient rounded before the next ones
 // are fitted).
 #include "codegen/math/functions.h"
+#include "codegen/math/unary.h"
 #include "codegen/math/x86.h"
 
 namespace kiln::codegen {
@@ -80,7 +81,7 @@ Pair sum_of_multiple(Num n, Num f, double k) {
 
 }  // namespace
 
-Num log_f32(Num x) {
+static Num log_f32(Num x) {
   auto [n, f] = split_as_x86(x);
   return with_limits(x, fma(n, 0x1.62e43p-1, log_of_mantissa(f)));
 }
@@ -89,7 +90,7 @@ constexpr std::int64_t two_thirds = 0x3f2aaaab;  // f in [-1/3, 1/3)
 
 // log2(1 + f) and log10(1 + f) = f (k + t), k a number of few bits so near to log2(e), or log10(e), that t is
 // small and its rounding hardly matters.
-Num log2_f32(Num x) {
+static Num log2_f32(Num x) {
   auto [n, f] = split_f32(x, two_thirds);
   constexpr double kLog2E = 0x1.71547652b82fep+0, kNear = 1.4375;
   Num q = polynomial(f, {-0.721347511, 0.480896711, -0.36067149, 0.288686544, -0.240633741, 0.20209761,
@@ -98,7 +99,7 @@ Num log2_f32(Num x) {
   Pair sum = sum_of_multiple(n, f, kNear);
   return with_limits(x, sum.high + fma(f, t, sum.low));
 }
-Num log10_f32(Num x) {
+static Num log10_f32(Num x) {
   auto [n, f] = split_f32(x, two_thirds);
   constexpr double kLog10E = 0x1.bcb7b1526e50ep-2, kNear = 0.4375;
   constexpr double kLog10Of2 = 0x1.34413509f79ffp-2, kHigh = 0x1.344p-2;  // n times kHigh is exact
@@ -109,7 +110,7 @@ Num log10_f32(Num x) {
   return with_limits(x, sum.high + fma(f, t, fma(n, kLog10Of2 - kHigh, sum.low)));
 }
 
-Num log1p_f32(Num x) {
+static Num log1p_f32(Num x) {
   // 1 + x = 2^n (1 + f), f in [-1/4, 1/2] but for the rounding of u. f = x 2^-n + (2^-n - 1) is exact while
   // n <= 24, except for x = 1/2 - 2^-25, where u is rounded up to 3/2. Where n is not 0, |x| is at least 1/4:
   // not subnormal.
@@ -135,7 +136,7 @@ Num log2(Num x, Digits digits) {
   return with_limits(x, fma(p.f - log_small(p.f, digits), 0x1.71547652b82fep+0, p.e));
 }
 
-Num log10(Num x, Digits digits) {
+static Num log10(Num x, Digits digits) {
   LogParts p = split_f64(x, digits);
   constexpr double kHigh = 0x1.34413509f7000p-2;  // log10(2), e times this is exact
   constexpr double kLow = 0x1.3fde623e2566bp-43;
@@ -151,6 +152,17 @@ Num log1p(Num x, Digits digits) {
   // u is 0 or at least 2^-53: not subnormal.
   Num y = log(u, Digits::single == digits ? digits : Digits::full) + correction;
   return select(eq(x, 0), x, y);
+}
+
+std::span<const UnaryFormula> log_formulas() {
+  using ir::Unary;
+  static constexpr UnaryFormula formulas[] = {
+      {Unary::log, log, log_f32, 4},
+      {Unary::log2, log2, log2_f32, 4},
+      {Unary::log10, log10, log10_f32, 4},
+      {Unary::log1p, log1p, log1p_f32, 4},
+  };
+  return formulas;
 }
 
 }  // namespace kiln::codegen

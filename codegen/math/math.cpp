@@ -1,4 +1,4 @@
-// The formula of each operation and type.
+// The formula of each operation of two or three elements and type.
 #include "codegen/math/math.h"
 
 #include "codegen/math/casts.h"
@@ -9,159 +9,11 @@
 
 #include <mlir/IR/Matchers.h>
 
-#include <optional>
-
 namespace kiln::codegen {
 namespace {
 
 using ir::Binary;
 using ir::Compare;
-using ir::Unary;
-
-/// A function of floats that is computed in f64.
-template <class F>
-Num through_f64(Num x, F f) {
-  return to_f32(f(to_f64(x)));
-}
-
-/// 0 of NaN and of both zeros.
-Num sign(Num x) { return select(gt(x, 0), 1, select(lt(x, 0), -1, x.constant(0))); }
-
-/// Operations with one formula for f32 and f64, whose results fit in a narrower type that x fits in.
-std::optional<Num> exact_unary(Unary op, Num x) {
-  switch (op) {
-    case Unary::neg:
-      return -x;
-    case Unary::abs:
-      return abs(x);
-    case Unary::sign:
-      return sign(x);
-    case Unary::ceil:
-      return ceil(x);
-    case Unary::floor:
-      return floor(x);
-    case Unary::round:
-      return round_half_away(x);
-    case Unary::rint:
-      return round_to_even(x);
-    case Unary::trunc:
-      return trunc(x);
-    case Unary::logical_not:
-      return select(eq(x, 0), 1, x.constant(0));
-    default:
-      return std::nullopt;
-  }
-}
-
-Num f64_unary(Unary op, Num x, Digits digits) {
-  switch (op) {
-    case Unary::cbrt:
-      return cbrt(x, digits);
-    case Unary::exp:
-    case Unary::exp_nonpositive:
-      return exp(x);
-    case Unary::exp2:
-      return exp2(x);
-    case Unary::expm1:
-      return expm1(x, digits);
-    case Unary::log:
-      return log(x, digits);
-    case Unary::log2:
-      return log2(x, digits);
-    case Unary::log10:
-      return log10(x, digits);
-    case Unary::log1p:
-      return log1p(x, digits);
-    case Unary::sin:
-      return sin(x);
-    case Unary::cos:
-      return cos(x);
-    case Unary::tan:
-      return digits == Digits::single ? tan_of_f32(x) : tan(x);
-    case Unary::asin:
-      return asin(x, digits);
-    case Unary::acos:
-      return acos(x, digits);
-    case Unary::atan:
-      return atan(x, digits);
-    case Unary::sinh:
-      return sinh(x, digits);
-    case Unary::cosh:
-      return cosh(x, digits);
-    case Unary::tanh:
-      return tanh(x);
-    case Unary::asinh:
-      return asinh(x, digits);
-    case Unary::acosh:
-      return acosh(x, digits);
-    case Unary::atanh:
-      return atanh(x, digits);
-    default:
-      return erf(x);
-  }
-}
-
-Num float_unary(Unary op, Num x) {
-  if (auto exact = exact_unary(op, x)) return *exact;
-  if (op == Unary::sqrt) return sqrt(x);
-  if (op == Unary::rsqrt) return 1 / sqrt(x);
-  if (x.width() == 64) return f64_unary(op, x, Digits::full);
-  switch (op) {
-    case Unary::exp:
-      return exp_f32(x);
-    case Unary::exp_nonpositive:
-      return exp_nonpositive_f32(x);
-    case Unary::exp2:
-      return exp2_f32(x);
-    case Unary::log:
-      return log_f32(x);
-    case Unary::log2:
-      return log2_f32(x);
-    case Unary::log10:
-      return log10_f32(x);
-    case Unary::log1p:
-      return log1p_f32(x);
-    case Unary::sin:
-      return sin_f32(x);
-    case Unary::cos:
-      return cos_f32(x);
-    case Unary::tan:
-      return tan_f32(x);
-    case Unary::asin:
-      return asin_f32(x);
-    case Unary::acos:
-      return acos_f32(x);
-    case Unary::atan:
-      return atan_f32(x);
-    case Unary::tanh:
-      return tanh_f32(x);
-    case Unary::erf:
-      return erf_f32(x);
-    default:
-      return through_f64(x, [&](Num y) { return f64_unary(op, y, Digits::single); });
-  }
-}
-
-Num integer_unary(Unary op, Num x, DType dtype, Isa isa) {
-  switch (op) {
-    case Unary::neg:
-      return dtype == DType::boolean ? x : -x;
-    case Unary::abs:
-      return is_unsigned_integer(dtype) ? x : abs(x);
-    case Unary::sign:
-      return is_unsigned_integer(dtype) ? resize_unsigned(ne(x, 0), x.width()) : sign(x);
-    case Unary::ceil:
-    case Unary::floor:
-    case Unary::round:
-    case Unary::rint:
-    case Unary::trunc:
-      return x;
-    case Unary::logical_not:
-      return resize_unsigned(eq(x, 0), x.width());
-    default:  // as MXNet: in f32
-      return cast(float_unary(op, cast(x, dtype, DType::f32, isa)), DType::f32, dtype, isa);
-  }
-}
 
 /// A constant that is no NaN.
 bool is_number(Num x) {
@@ -282,52 +134,6 @@ Num bool_binary(Binary op, Num a, Num b) {
 
 }  // namespace
 
-mlir::Value emit_unary(mlir::OpBuilder& b, mlir::Location loc, Unary op, DType dtype, mlir::Value v,
-                       Isa isa) {
-  Num x(b, loc, v, isa);
-  if (!is_floating(dtype)) return integer_unary(op, x, dtype, isa);
-  Num y = float_unary(op, x);
-  bool exact = op == Unary::neg || op == Unary::abs || op == Unary::sign || op == Unary::logical_not;
-  return exact ? y.value() : round_to(b, loc, dtype, y, isa);
-}
-
-int registers_at_once(Unary op, DType dtype) {
-  constexpr int through_f64 = 1;  // too many constants and values for the registers
-  switch (op) {
-    case Unary::neg:
-    case Unary::abs:
-    case Unary::sign:
-    case Unary::ceil:
-    case Unary::floor:
-    case Unary::round:
-    case Unary::rint:
-    case Unary::trunc:
-    case Unary::logical_not:
-    case Unary::sqrt:
-    case Unary::rsqrt:
-      return 0;
-    case Unary::exp:
-    case Unary::exp_nonpositive:
-    case Unary::exp2:
-    case Unary::log:
-    case Unary::log2:
-    case Unary::log10:
-    case Unary::log1p:
-    case Unary::erf:
-    case Unary::tanh:
-      return dtype == DType::f64 ? through_f64 : 4;
-    case Unary::expm1:
-    case Unary::sin:
-    case Unary::cos:
-    case Unary::tan:
-    case Unary::asin:
-    case Unary::acos:
-    case Unary::atan:
-      return dtype == DType::f64 ? through_f64 : 2;
-    default:
-      return through_f64;
-  }
-}
 int registers_at_once(Binary op) {
   return op == Binary::pow || op == Binary::hypot || op == Binary::mod ? 1 : 0;
 }

@@ -1,9 +1,10 @@
 // cbrt and hypot in f64.
 #include "codegen/math/functions.h"
+#include "codegen/math/unary.h"
 
 namespace kiln::codegen {
 
-Num cbrt(Num x, Digits digits) {
+static Num cbrt(Num x, Digits digits) {
   constexpr double kMagic = 0x1.8p52;
   constexpr std::int64_t kOne = 0x3ff0000000000000;
   Num t = abs(x);
@@ -46,6 +47,16 @@ Num hypot(Num x, Num y, Digits digits) {
   }
   Num root = sqrt(fma(x, x, y * y)) * back;
   return select(infinite, kInf, root);
+}
+
+std::span<const UnaryFormula> root_formulas() {
+  using ir::Unary;
+  static constexpr UnaryFormula formulas[] = {
+      {Unary::sqrt, [](Num x, Digits) { return sqrt(x); }, sqrt, 0},
+      {Unary::rsqrt, [](Num x, Digits) { return 1 / sqrt(x); }, [](Num x) { return 1 / sqrt(x); }, 0},
+      {Unary::cbrt, cbrt, nullptr, 1},
+  };
+  return formulas;
 }
 
 }  // namespace kiln::codegen

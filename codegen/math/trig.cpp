@@ -3,6 +3,7 @@
 // k-th window, x = M 2^s, whole multiples of 4 drop out of 2^s * 2/pi, and the rest stands in the table as a
 // sum of short pieces (Payne and Hanek's method without a table look-up per bit).
 #include "codegen/math/functions.h"
+#include "codegen/math/unary.h"
 
 #include <cmath>
 #include <span>
@@ -230,25 +231,37 @@ Num beyond_f32(Num x) { return ~le(abs(x), kMostInF32); }  // NaN too
 
 }  // namespace
 
-Num sin_f32(Num x) {
+// Of an x that was converted from f32.
+static Num sin_of_f32(Num x) { return sin_of(x, reduce_single(x), Digits::single); }
+static Num cos_of_f32(Num x) { return cos_of(reduce_single(x), Digits::single); }
+static Num tan_of_f32(Num x) { return tan_of(x, reduce_single(x), Digits::single); }
+
+static Num sin_f32(Num x) {
   const Reduced a = reduce_f32(x);
   const Num common = sin_of(x, a.quadrant, sin_kernel_f32(a), cos_kernel_f32(a));
   return replace_rare(common, beyond_f32(x), x, [](Num y) { return to_f32(sin_of_f32(to_f64(y))); });
 }
-Num cos_f32(Num x) {
+static Num cos_f32(Num x) {
   const Reduced a = reduce_f32(x);
   const Num common = cos_of(a.quadrant, sin_kernel_f32(a), cos_kernel_f32(a));
   return replace_rare(common, beyond_f32(x), x, [](Num y) { return to_f32(cos_of_f32(to_f64(y))); });
 }
-Num tan_f32(Num x) {
+static Num tan_f32(Num x) {
   const Num common = select(tiny(x), x, tan_kernel_f32(reduce_f32(x)));
   return replace_rare(common, beyond_f32(x), x, [](Num y) { return to_f32(tan_of_f32(to_f64(y))); });
 }
-Num sin_of_f32(Num x) { return sin_of(x, reduce_single(x), Digits::single); }
-Num cos_of_f32(Num x) { return cos_of(reduce_single(x), Digits::single); }
-Num tan_of_f32(Num x) { return tan_of(x, reduce_single(x), Digits::single); }
-Num sin(Num x) { return sin_of(x, reduce_full(x), Digits::full); }
-Num cos(Num x) { return cos_of(reduce_full(x), Digits::full); }
-Num tan(Num x) { return tan_of(x, reduce_full(x), Digits::full); }
+static Num sin(Num x) { return sin_of(x, reduce_full(x), Digits::full); }
+static Num cos(Num x) { return cos_of(reduce_full(x), Digits::full); }
+static Num tan(Num x) { return tan_of(x, reduce_full(x), Digits::full); }
+
+std::span<const UnaryFormula> trig_formulas() {
+  using ir::Unary;
+  static constexpr UnaryFormula formulas[] = {
+      {Unary::sin, [](Num x, Digits) { return sin(x); }, sin_f32, 2},
+      {Unary::cos, [](Num x, Digits) { return cos(x); }, cos_f32, 2},
+      {Unary::tan, [](Num x, Digits) { return tan(x); }, tan_f32, 2},
+  };
+  return formulas;
+}
 
 }  // namespace kiln::codegen

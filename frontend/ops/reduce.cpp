@@ -62,7 +62,7 @@ struct Mean {
       return;
     }
     // The mean does not depend on the element, so to its gradient it is a constant.
-    const Value k = p.taped_as(Primitives::Kind::constant, {}, {}, [&] { return choose(p, x, axes); });
+    const Value k = p.without_gradient([&] { return choose(p, x, axes); });
     away = p.sub(x, p.broadcast_to(k, shape));
     offset = average(p, Reduce::sum, away, axes);
     origin = p.reshape(k, p.shape(offset));

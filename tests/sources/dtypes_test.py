@@ -12,7 +12,7 @@ NAMES_BF16 = {
     "runtime/include/kiln/dtype.h": "the enumerator, which programs use, and its size as a constant expression",
     "ir/element_type.cpp": "the types that MLIR has; not for a dtype whose MLIR type is listed there",
     "ir/KilnOps.td": "the semantics in words, and the contractions on tensor cores",
-    "ir/dialect.cpp": "a message: which operands tensor cores take",
+    "ir/primitives/dot.cpp": "a message: which operands tensor cores take",
     "codegen/math/half.cpp": "why its hardware conversion is not used; not for a format of IEEE 754's layout",
     "codegen/cuda/contraction/product_mma.cpp": "the instruction of tensor cores; only for a dtype that has one",
     "codegen/cuda/ptx_check.cpp": "the spelling of that instruction in PTX",

@@ -30,6 +30,7 @@ endif()
 target_include_directories(
   kiln_flags INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/runtime/include"
                        "${PROJECT_SOURCE_DIR}/frontend/include")
+target_include_directories(kiln_flags SYSTEM INTERFACE "${PROJECT_BINARY_DIR}")  # generated headers
 
 set_property(GLOBAL PROPERTY kiln_layers "")
 
@@ -48,13 +49,12 @@ function(kiln_layer name)
   # As Clang does by default: nobody replaces functions of Kiln by others, so GCC may inline them where they are visible.
   target_compile_options(kiln_${name} PRIVATE -fno-semantic-interposition)
   target_link_libraries(kiln_${name} PRIVATE kiln_flags fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB)
+  add_dependencies(kiln_${name} kiln_ods)  # generated headers
   if(arg_MLIR OR arg_COLD)
     target_compile_options(kiln_${name} PRIVATE ${kiln_cold_options})
   endif()
   if(arg_MLIR)
     target_include_directories(kiln_${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-    target_include_directories(kiln_${name} SYSTEM PRIVATE "${PROJECT_BINARY_DIR}")
-    add_dependencies(kiln_${name} kiln_ods)
     # A precompiled header, built with the first of these layers: parsing the headers is most of a file's compile time.
     get_property(parsed GLOBAL PROPERTY kiln_mlir_headers)
     if(parsed)

@@ -66,7 +66,7 @@ struct CopiedLine {
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
 struct PlaneWindowsPlan {
   DType dtype;
-  std::optional<ir::ReduceKind> reduces;  // none: multiplies by weights and adds
+  std::optional<ir::Reduce> reduces;  // none: multiplies by weights and adds
   int lanes, vectors;                     // of a tile
   int tail;                               // results in the last tile of a line; 0: it is full
   TileRows lines;                         // of a tile
@@ -345,7 +345,7 @@ class PlaneWindowsEmitter {
   /// `x` combined with what was before it, if anything was.
   Value combined(Value before, Value x) {
     if (!before) return x;
-    const auto combine = static_cast<ir::Binary>(ir::combiner(*plan_.reduces));
+    const auto combine = ir::combiner(*plan_.reduces);
     return emit_binary(e.b, e.loc, combine, plan_.copied_type(), before, x, e.target.isa);
   }
 
@@ -364,7 +364,7 @@ class PlaneWindowsEmitter {
 struct PlaneWindows {
   ir::View x;
   int x_operand, w_operand = -1;
-  std::optional<ir::ReduceKind> reduces;
+  std::optional<ir::Reduce> reduces;
   Dims kernel, stride, dilate, pad_low;
 
   explicit PlaneWindows(mlir::Operation* root) : x(ir::view_of(root->getOperand(0))), x_operand(argument(x)) {

@@ -42,7 +42,7 @@ struct LineSides {
 /// Everything that the code depends on: equal plans, equal code.
 struct ExtendPlan {
   DType dtype;
-  ir::ExtendKind how;
+  ir::Extend how;
   int lanes;
   RowKind kind;
   std::optional<LineSides> sides;  // of rows that are registers
@@ -105,8 +105,8 @@ using ExtendAxisParams = KernelParams<extend_axis_names>;
 /// The elements of one row.
 class ExtendRowEmitter {
  public:
-  ExtendRowEmitter(KernelBuilder& e, DType dtype, ir::ExtendKind how, int lanes)
-      : e(e), dtype_(dtype), reflects_(how == ir::ExtendKind::reflect), lanes_(lanes) {}
+  ExtendRowEmitter(KernelBuilder& e, DType dtype, ir::Extend how, int lanes)
+      : e(e), dtype_(dtype), reflects_(how == ir::Extend::reflect), lanes_(lanes) {}
 
   /// The index in an axis of `inner` elements of the one at `j`, which may be beyond its ends.
   Value source(Value j, Value inner) {
@@ -121,7 +121,7 @@ class ExtendRowEmitter {
   /// A line whose first and last register are selected from the first and the last of the operand, or from
   /// its only one. The lengths of the sides are built in, and that of the operand if it is shorter than a
   /// register.
-  void registers(Value to, Value from, const LineSides& sides, ir::ExtendKind how, Value inner,
+  void registers(Value to, Value from, const LineSides& sides, ir::Extend how, Value inner,
                  Value extent) {
     const auto mask = [&](std::int64_t count) {
       return count < lanes_ ? e.mask_below(static_cast<int>(count), lanes_) : Value();
@@ -268,7 +268,7 @@ class ExtensionEmitter {
   }
 
   void write_sides_of_line(Value to, Value from) {
-    const bool reflects = extension_.how == ir::ExtendKind::reflect;
+    const bool reflects = extension_.how == ir::Extend::reflect;
     row_.side_of_line(to, reflects ? at(from, low_) : from, low_);
     row_.side_of_line(at(to, behind_), at(from, e.sub(inner_, e.index(reflects ? 2 : 1))),
                       e.sub(extent_, behind_));

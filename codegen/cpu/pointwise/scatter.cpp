@@ -37,7 +37,7 @@ Launch launch_scatter(ir::ScatterOp op, const CpuTarget& target) {
   std::int64_t updates = ir::ranked(op.getIndices()).getNumElements();
 
   const DType element = dtype_of_value(op.getX());
-  const ScatterPlan plan{.adds = op.getKind() == ir::ScatterKind::add,
+  const ScatterPlan plan{.adds = op.getKind() == ir::Scatter::add,
                          .dtype = element,
                          .index_dtype = dtype_of_value(op.getIndices()),
                          .lanes = inner == 1 ? 1 : target.lanes(size_of(element))};

@@ -24,7 +24,7 @@ using CumulativeParams = KernelParams<cumulative_names>;
 /// Everything that the code depends on: equal plans, equal code.
 struct CumulativePlan {
   DType dtype;
-  ir::ReduceKind kind;
+  ir::Reduce kind;
   int lanes;
   int registers;      // of a short row, whose last one may be masked; 0: rows are long
   bool divides_rows;  // tasks are parts of rows, else arrays of rows
@@ -67,8 +67,7 @@ class CumulativeEmitter {
   }
   void store(Value x, Value index, Value mask) { e.store(x, at(to_, index), plan_.dtype, plan_.lanes, mask); }
   Value combined(Value before, Value x) {
-    return emit_binary(e.b, e.loc, static_cast<ir::Binary>(ir::combiner(plan_.kind)), plan_.dtype, before, x,
-                       e.target.isa);
+    return emit_binary(e.b, e.loc, ir::combiner(plan_.kind), plan_.dtype, before, x, e.target.isa);
   }
 
   void short_rows() {

@@ -1,65 +1,13 @@
-#include "ir/window_gradients.h"
-
-#include "ir/gradients.h"
-#include "ir/transposed_convolution.h"
+// Sums and maxima over sliding windows.
+#include "ir/emission.h"
+#include "ir/gradient_rules.h"
+#include "ir/type_rules.h"
 #include "ir/window_shapes.h"
-#include "runtime/fail.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace kiln::ir {
 namespace {
-
-/// How far the windows of `places` reach beyond the end of spatial axis i of `data`; negative if they do not
-/// reach it.
-std::int64_t beyond_end(const Window& w, const Shape& data, const Shape& places, int i) {
-  return w.stride[at(i)] * (places[at(i + 2)] - 1) + 1 + reach_of(w, i) - data[at(i + 2)] - w.pad_low[at(i)];
-}
-
-/// Of x in convolution(x, w, spec), which has the shape `data`.
-Value data_gradient(Primitives& p, const Shape& data, Value w, Value g, const ConvSpec& spec) {
-  const Window& window = spec.window;
-  const Shape places = p.shape(g);
-  Shape adjust;
-  for (int i = 0; i < window.kernel.rank(); ++i)
-    adjust.push_back(window.pad_high[at(i)] - beyond_end(window, data, places, i));
-  return transposed_convolution(p, g, w, spec, adjust);
-}
-
-Value weight_gradient(Primitives& p, Value x, Value w, Value g, const ConvSpec& spec) {
-  const Window& window = spec.window;
-  const Shape data = p.shape(x), places = p.shape(g), weight = p.shape(w);
-  if (p.type(x).elements() == 0 || p.type(g).elements() == 0) return p.like(w, 0);
-  if (spec.groups == 1 || (spec.groups == data[1] && spec.groups == places[1]))
-    return p.convolution_weights(x, g, spec);
-  const int spatial = window.kernel.rank();
-  const std::int64_t groups = spec.groups, n = data[0], channels = data[1] / groups;
-  // The batch takes the place of the channels: x becomes (C, groups * N, ...), g becomes (O, N, ...).
-  Shape split{n, groups, channels}, order{2, 1, 0}, joined{channels, groups * n}, exchanged{1, 0};
-  ConvSpec over_batch{.window = {{}, window.dilate, window.stride, zeros(spatial), zeros(spatial)},
-                      .groups = groups};
-  Shape high;
-  for (int i = 0; i < spatial; ++i) {
-    const std::int64_t extent = data[at(i + 2)], count = places[at(i + 2)];
-    split.push_back(extent);
-    order.push_back(i + 3);
-    joined.push_back(extent);
-    exchanged.push_back(i + 2);
-    over_batch.window.kernel.push_back(count);
-    high.push_back(beyond_end(window, data, places, i));
-  }
-  Value columns = p.reshape(p.transpose(p.reshape(x, split), order), joined);
-  Shape cut = zeros(spatial);
-  for (int i = 0; i < spatial; ++i) {
-    over_batch.window.pad_low[at(i)] = window.pad_low[at(i)];
-    over_batch.window.pad_high[at(i)] = std::max<std::int64_t>(high[at(i)], 0);
-    cut[at(i)] = std::min<std::int64_t>(high[at(i)], 0);
-  }
-  columns = resized(p, columns, 0, zeros(spatial), cut);
-  const Value by_channel = p.convolution(columns, p.transpose(g, exchanged), over_batch);
-  return p.reshape(p.transpose(by_channel, exchanged), weight);
-}
 
 /// The gradient of a sum: each element's sum of g over the windows that hold it.
 Value of_sum(Primitives& p, const Window& w, Value x, Value g) {
@@ -248,61 +196,42 @@ Value of_max_by_windows(Primitives& p, const Window& w, Value x, Value y, Value 
   return p.reshape(dx, whole);
 }
 
+struct ReduceWindowPrimitive {
+  Reduce op;
+  Window window;
+
+  ResultType type(const TensorType& x) const {
+    if (auto mismatch = check_window(window, x)) return *mismatch;
+    return slid(x, x.shape[1], window);
+  }
+  /// Of several equal maxima of a window the first one, in C order, has the derivative 1.
+  Values gradient(Primitives& p, const Taped& t, Value g, const Wanted&) const {
+    const Value x = t.operands[0];
+    if (p.type(x).elements() == 0 || p.type(g).elements() == 0) return {p.like(x, 0)};
+    if (op == Reduce::sum) return {of_sum(p, window, x, g)};
+    const Value complete = covered(p, window, x, p.shape(g)), y = t.results[0];
+    return {uncovered(p, window, x,
+                      suits_elements(window, p.shape(g)) ? of_max_by_elements(p, window, complete, y, g)
+                                                         : of_max_by_windows(p, window, complete, y, g))};
+  }
+  void emit(Emission& e) const {
+    e.make<ReduceWindowOp>(op, e.in(0), e.list(window.kernel), e.list(window.stride), e.list(window.dilate),
+                           e.list(window.pad_low), e.list(window.pad_high));
+  }
+};
+
 }  // namespace
 
-std::vector<Value> convolution_gradients(Primitives& p, const Primitives::Taped& t, Value g,
-                                         const std::vector<bool>& wanted) {
-  const Value x = t.operands[0], w = t.operands[1];
-  const ConvSpec& spec = t.params.convolution;
-  std::vector<Value> out(2);
-  if (wanted[0]) out[0] = data_gradient(p, p.shape(x), w, g, spec);
-  if (wanted[1]) out[1] = weight_gradient(p, x, w, g, spec);
-  return out;
+Value Primitives::reduce_window(Reduce op, Value x, const Window& window) {
+  const ReduceWindowPrimitive reduce{op, window};
+  return record(reduce, {{x}}, reduce.type(type(x)));
 }
 
-std::vector<Value> transposed_convolution_gradients(Primitives& p, const Primitives::Taped& t, Value g,
-                                                    const std::vector<bool>& wanted) {
-  // It is the data gradient of a convolution, whose data its result is: linear in both, it exchanges the two.
-  const Value data = t.operands[0], w = t.operands[1];
-  ConvSpec spec = t.params.convolution;
-  Window& window = spec.window;
-  Shape cut;  // what no element of the data reaches
-  bool reaches = true;
-  for (int i = 0; i < window.kernel.rank(); ++i) {
-    const std::int64_t high = beyond_end(window, p.shape(g), p.shape(data), i);
-    window.pad_high[at(i)] = std::max<std::int64_t>(high, 0);
-    cut.push_back(std::min<std::int64_t>(high, 0));
-    reaches = reaches && -high < p.shape(g)[at(i + 2)];
-  }
-  if (!reaches) return {p.like(data, 0), p.like(w, 0)};
-  g = resized(p, g, 0, zeros(cut.rank()), cut);
-  std::vector<Value> out(2);
-  if (wanted[0]) out[0] = p.convolution(g, w, spec);
-  if (wanted[1]) out[1] = weight_gradient(p, g, w, data, spec);
-  return out;
-}
-
-std::vector<Value> convolution_weights_gradients(Primitives& p, const Primitives::Taped& t, Value g,
-                                                 const std::vector<bool>& wanted) {
-  // The weights w = convolution_weights(x, places) and its gradient g give <w, g> = <places, convolution(x,
-  // g)>, which is linear in both.
-  const Value x = t.operands[0], places = t.operands[1];
-  const ConvSpec& spec = t.params.convolution;
-  std::vector<Value> out(2);
-  if (wanted[0]) out[0] = data_gradient(p, p.shape(x), g, places, spec);
-  if (wanted[1]) out[1] = p.convolution(x, g, spec);
-  return out;
-}
-
-Value reduce_window_gradient(Primitives& p, const Primitives::Taped& t, Value g) {
-  const Window& w = t.params.window;
-  const Value x = t.operands[0];
-  if (p.type(x).elements() == 0 || p.type(g).elements() == 0) return p.like(x, 0);
-  if (t.params.reduce == Reduce::sum) return of_sum(p, w, x, g);
-  const Value complete = covered(p, w, x, p.shape(g)), y = t.results[0];
-  return uncovered(p, w, x,
-                   suits_elements(w, p.shape(g)) ? of_max_by_elements(p, w, complete, y, g)
-                                                 : of_max_by_windows(p, w, complete, y, g));
+mlir::LogicalResult ReduceWindowOp::verify() {
+  if (getKind() == Reduce::sum_squares) return emitOpError("adds no squares");
+  return verify_type(*this, [&] {
+    return ReduceWindowPrimitive{getKind(), window_of(*this)}.type(type_of(getX()));
+  });
 }
 
 }  // namespace kiln::ir

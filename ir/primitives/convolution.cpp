@@ -1,0 +1,64 @@
+// Convolutions.
+#include "ir/convolution_gradients.h"
+#include "ir/emission.h"
+#include "ir/gradient_rules.h"
+#include "ir/type_rules.h"
+
+namespace kiln::ir {
+namespace {
+
+struct ConvolutionPrimitive {
+  ConvSpec spec;
+
+  ResultType type(const TensorType& x, const TensorType& w) const {
+    const Shape &in = x.shape, &weight = w.shape, &kernel = spec.window.kernel;
+    if (auto mismatch = check_window(spec.window, x)) return *mismatch;
+    const auto refused = [&](std::string operation) {
+      return Mismatch{kiln::compose("cannot convolve {} with {} in {} groups", x.str(), w.str(), spec.groups),
+                      std::move(operation)};
+    };
+    if (x.dtype != w.dtype) return refused(mixed(x.dtype, w.dtype));
+    if (weight.rank() != in.rank()) return refused("needs (n, c, spatial...) and (o, c / groups, kernel...)");
+    if (spec.groups < 1 || in[1] % spec.groups != 0 || in[1] / spec.groups != weight[1] ||
+        weight[0] % spec.groups != 0)
+      return refused("has groups that do not divide its channels");
+    for (std::size_t i = 0; i < kernel.size(); ++i)
+      if (weight[i + 2] != kernel[i])
+        return Mismatch{kiln::compose("the weight {} is not of kernel {}", weight.str(), kernel.str()),
+                        "has a weight of another kernel"};
+    return slid(x, weight[0], spec.window);
+  }
+  Values gradient(Primitives& p, const Taped& t, Value g, const Wanted& wanted) const {
+    const Value x = t.operands[0], w = t.operands[1];
+    Values out(2);
+    if (wanted[0]) out[0] = data_gradient(p, p.shape(x), w, g, spec);
+    if (wanted[1]) out[1] = weight_gradient(p, x, w, g, spec);
+    return out;
+  }
+  void emit(Emission& e) const {
+    const Window& w = spec.window;
+    e.make<ConvolutionOp>(e.in(0), e.in(1), static_cast<std::uint64_t>(spec.groups),
+                          convolution_algorithm(ranked(e.in(1)), e.type, w, spec.groups), e.list(w.stride),
+                          e.list(w.dilate), e.list(w.pad_low), e.list(w.pad_high));
+  }
+};
+
+}  // namespace
+
+Value Primitives::convolution(Value x, Value w, const ConvSpec& spec) {
+  return record(ConvolutionPrimitive{spec}, {{x, w}}, ConvolutionPrimitive{spec}.type(type(x), type(w)));
+}
+
+mlir::LogicalResult ConvolutionOp::verify() {
+  const auto groups = static_cast<std::int64_t>(getGroups());
+  const auto type = verify_type(*this, [&] {
+    return ConvolutionPrimitive{{window_of(*this), groups}}.type(type_of(getX()), type_of(getW()));
+  });
+  if (mlir::failed(type)) return type;
+  if (getAlgorithm() == Algorithm::tensor_cores) return emitOpError("cannot be by tensor_cores");
+  if (getAlgorithm() == Algorithm::winograd && !winograd_is_defined(ranked(getW()), window_of(*this), groups))
+    return emitOpError("by winograd needs f32, kernels of 3x3, one group, and steps of 1");
+  return mlir::success();
+}
+
+}  // namespace kiln::ir

@@ -1,0 +1,89 @@
+// Batched contractions of matrices.
+#include "ir/emission.h"
+#include "ir/gradient_rules.h"
+#include "ir/graph.h"
+#include "ir/type_rules.h"
+#include "runtime/dtype_table.h"
+
+namespace kiln::ir {
+namespace {
+
+struct DotPrimitive {
+  DotSpec spec;
+
+  ResultType type(const TensorType& lhs, const TensorType& rhs) const {
+    const Shape &a = lhs.shape, &b = rhs.shape;
+    const auto refused = [&](std::string operation) {
+      return Mismatch{
+          kiln::compose("cannot multiply {}{} by {}{}", lhs.str(), spec.transpose_lhs ? " transposed" : "",
+                        rhs.str(), spec.transpose_rhs ? " transposed" : ""),
+          std::move(operation)};
+    };
+    if (a.rank() < 2 || a.rank() != b.rank()) return refused("needs matrices of one rank");
+    if (lhs.dtype != rhs.dtype) return refused(mixed(lhs.dtype, rhs.dtype));
+    const std::size_t row = a.size() - 2, column = a.size() - 1;
+    Shape to;
+    for (std::size_t i = 0; i < row; ++i) {
+      if (a[i] != b[i]) return refused("needs equal batch axes");
+      to.push_back(a[i]);
+    }
+    const std::int64_t ka = a[spec.transpose_lhs ? row : column], kb = b[spec.transpose_rhs ? column : row];
+    if (ka != kb) return refused(kiln::compose("contracts extents {} and {}", ka, kb));
+    to.push_back(a[spec.transpose_lhs ? column : row]);
+    to.push_back(b[spec.transpose_rhs ? row : column]);
+    return TensorType{lhs.dtype, to};
+  }
+  /// lhs (m, k) and rhs (k, n), each maybe stored transposed; the contributions are stored alike.
+  Values gradient(Primitives& p, const Taped& t, Value g, const Wanted& wanted) const {
+    const auto [tl, tr] = spec;
+    const Value lhs = t.operands[0], rhs = t.operands[1];
+    Values out(2);
+    if (wanted[0]) out[0] = tl ? p.dot(rhs, g, {tr, true}) : p.dot(g, rhs, {false, !tr});
+    if (wanted[1]) out[1] = tr ? p.dot(g, lhs, {true, tl}) : p.dot(lhs, g, {!tl, false});
+    return out;
+  }
+  /// On tensor cores, where the node's precision has f32 computed so, or the node itself has widened both
+  /// operands from one half precision.
+  void emit(Emission& e) const {
+    const TensorCores cores = e.node ? e.target.cores(e.node->precision) : e.target.cores();
+    if (cores == TensorCores::none || !e.type.getElementType().isF32())
+      return emit_by(Algorithm::chained512, e, e.in(0), e.in(1));
+    const mlir::Type a = e.widened.half_of(e.in(0), e.node), b = e.widened.half_of(e.in(1), e.node);
+    if (a && a == b)
+      return emit_by(Algorithm::tensor_cores, e, WidenedCasts::narrowed(e.builder, e.in(0), a),
+                     WidenedCasts::narrowed(e.builder, e.in(1), b));
+    emit_by(cores == TensorCores::halves_and_f32 ? Algorithm::tensor_cores : Algorithm::chained512, e,
+            e.in(0), e.in(1));
+  }
+
+ private:
+  void emit_by(Algorithm algorithm, Emission& e, mlir::Value lhs, mlir::Value rhs) const {
+    e.make<DotOp>(lhs, rhs, algorithm, spec.transpose_lhs, spec.transpose_rhs);
+  }
+};
+
+}  // namespace
+
+Value Primitives::dot(Value lhs, Value rhs, const DotSpec& spec) {
+  return record(DotPrimitive{spec}, {{lhs, rhs}}, DotPrimitive{spec}.type(type(lhs), type(rhs)));
+}
+
+bool is_on_tensor_cores(mlir::Operation* op) {
+  auto dot = llvm::dyn_cast<DotOp>(op);
+  return dot && dot.getAlgorithm() == Algorithm::tensor_cores;
+}
+
+mlir::LogicalResult DotOp::verify() {
+  if (getAlgorithm() == Algorithm::winograd) return emitOpError("is no convolution, which winograd is for");
+  const bool on_tensor_cores = getAlgorithm() == Algorithm::tensor_cores;
+  if (on_tensor_cores && wide_dtype(type_of(getLhs()).dtype) != DType::f32)
+    return emitOpError("by tensor_cores needs operands of f16, bf16 or f32");
+  return verify_type(*this, [&] {
+    const DotPrimitive dot{{getTransposeLhs(), getTransposeRhs()}};
+    const ResultType result = dot.type(type_of(getLhs()), type_of(getRhs()));
+    if (!on_tensor_cores || result.mismatch()) return result;
+    return ResultType(TensorType{DType::f32, result.value().shape});
+  });
+}
+
+}  // namespace kiln::ir

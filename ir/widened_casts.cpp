@@ -1,0 +1,32 @@
+// Remembers which casts of a node widened half precision.
+#include "ir/widened_casts.h"
+
+#include "runtime/dtype_table.h"
+
+#include <mlir/IR/IRMapping.h>
+
+namespace kiln::ir {
+
+void WidenedCasts::note(CastOp cast, const Node* node) {
+  const DType from = dtype_of_element(ranked(cast.getX()).getElementType());
+  if (node && ranked(cast).getElementType().isF32() && is_narrow_float(from)) nodes_[cast] = node;
+}
+
+mlir::Type WidenedCasts::half_of(mlir::Value v, const Node* node) const {
+  mlir::Operation* op = v.getDefiningOp();
+  while (op && is_view_op(op)) op = op->getOperand(0).getDefiningOp();
+  if (!op || !node || nodes_.lookup(op) != node) return {};
+  return ranked(op->getOperand(0)).getElementType();
+}
+
+mlir::Value WidenedCasts::narrowed(mlir::OpBuilder& builder, mlir::Value v, mlir::Type half) {
+  mlir::Operation* const op = v.getDefiningOp();
+  if (llvm::isa<CastOp>(op)) return op->getOperand(0);
+  mlir::IRMapping map;
+  map.map(op->getOperand(0), narrowed(builder, op->getOperand(0), half));
+  mlir::Operation* const view = builder.clone(*op, map);
+  view->getResult(0).setType(mlir::RankedTensorType::get(ranked(v).getShape(), half));
+  return view->getResult(0);
+}
+
+}  // namespace kiln::ir

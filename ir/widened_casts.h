@@ -1,0 +1,22 @@
+#pragma once
+// Which values of f32 a node has widened from half precision: contractions of them may run on tensor cores.
+#include "ir/dialect.h"
+
+namespace kiln::ir {
+
+struct Node;
+
+class WidenedCasts {
+ public:
+  /// Notes `cast`, which `node` has composed, if it widens half precision to f32.
+  void note(CastOp cast, const Node* node);
+  /// The half precision from which `node` has widened v, through views of it; else null.
+  mlir::Type half_of(mlir::Value v, const Node* node) const;
+  /// A value that half_of() knows, before it was widened to f32 from `half`.
+  static mlir::Value narrowed(mlir::OpBuilder& builder, mlir::Value v, mlir::Type half);
+
+ private:
+  llvm::DenseMap<mlir::Operation*, const Node*> nodes_;
+};
+
+}  // namespace kiln::ir
