@@ -1,3 +1,4 @@
+// The algorithm of each contraction, from its shape.
 #include "ir/algorithm.h"
 
 namespace kiln::ir {

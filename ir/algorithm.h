@@ -1,3 +1,4 @@
+// The choice of a contraction's algorithm.
 #pragma once
 #include "ir/dialect.h"
 
@@ -7,14 +8,14 @@
 
 namespace kiln::ir {
 
-// The algorithm of a contraction is part of its definition: it fixes the bits. That of a dot depends on
-// neither its rows nor its columns: a row has the same bits alone, in any batch, and in a step of a decoder.
-// That of a convolution depends on the shape of one image. Neither depends on the number of threads, nor on
-// the target but for tensor cores. build.cpp chooses it once, when it builds the dialect from a graph.
+// The algorithm of a contraction is part of its definition: it fixes the bits. For a dot it depends on
+// neither the rows nor the columns: a row has the same bits alone, in any batch, and in a step of a decoder.
+// For a convolution it depends on the shape of one image. It depends on neither the number of threads nor,
+// except for tensor cores, the target. build.cpp chooses it once, when it builds the dialect from a graph.
 
 /// The operands of contractions that a target computes on tensor cores.
 enum class TensorCores { none, halves, halves_and_f32 };
-/// Whether a target has tensor cores, and the precision of nodes that have none of their own.
+/// Whether a target has tensor cores, and the precision of nodes that do not set one.
 struct ContractionTarget {
   bool gpu = false;
   Precision precision = Precision::exact;

@@ -1,3 +1,4 @@
+// Indices of any integer type.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Attributes as text, and their checks against an operator's definition.
 #include "ir/attrs.h"
 
 #include "runtime/fail.h"

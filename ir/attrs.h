@@ -1,3 +1,4 @@
+// Attributes of operators.
 #pragma once
 #include <kiln/dtype.h>
 #include <kiln/export.h>

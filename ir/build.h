@@ -1,3 +1,4 @@
+// Builds the dialect from a graph.
 #pragma once
 #include "ir/algorithm.h"
 #include "ir/differentiate.h"
@@ -13,27 +14,27 @@ namespace kiln::ir {
 /// visible: x + (-0.0) is x.
 inline constexpr llvm::StringLiteral terms_attr = "kiln.terms";
 
-// `target`: which contractions of a node are computed on tensor cores. Of half precision are those whose
-// operands the node itself has widened: a program that widens them by nodes of its own asks for f32.
+// `target`: which contractions of a node are computed on tensor cores. A contraction counts as half precision
+// only if the node itself has widened its operands: a program that widens them by other nodes asks for f32.
 
 /// Builds the graph in the kiln dialect: a module with one function `@name`. Its arguments are the graph's
-/// inputs; its results are the outputs, then the new contents of the inputs listed in `kiln.writes` (aux
-/// states, in-place writes). `context` must have the dialects loaded. Throws kiln::Error naming the node if
-/// an operator rejects its operands.
+/// inputs. Its results are the outputs, then the new contents of the inputs listed in `kiln.writes`
+/// (auxiliary states, in-place writes). `context` must have the dialects loaded. Throws kiln::Error naming
+/// the node if an operator rejects its operands.
 mlir::OwningOpRef<mlir::ModuleOp> build_module(mlir::MLIRContext& context, const Graph& graph,
                                                const ContractionTarget& target);
 
 /// Builds the graph and its gradients as one function, the joint function, with the attribute `kiln.joint`:
 /// the numbers of the graph's inputs and outputs. Its arguments are the graph's inputs, the heads of
-/// `request` (a gradient of each marked output), then the running sums, of which there is one for each sum.
-/// Its results are the graph's outputs, the sums, then the new contents of inputs (`kiln.writes`).
-/// `request.heads` counts the graph's outputs, then its writes.
+/// `request` (a gradient of each marked output), and one running sum for each sum. Its results are the
+/// graph's outputs, the sums, then the new contents of inputs (`kiln.writes`). `request.heads` counts the
+/// graph's outputs, then its writes.
 mlir::OwningOpRef<mlir::ModuleOp> build_joint_module(mlir::MLIRContext& context, const Graph& graph,
                                                      const GradientRequest& request,
                                                      const ContractionTarget& target);
 
-/// Builds a step as one function. Its arguments are the inputs of the graph, then those of the update that
-/// the caller gives; its results the graph's outputs, then the writes of both (`kiln.writes`).
+/// Builds a step as one function. Its arguments are the inputs of the graph, then the update's inputs that
+/// the caller gives. Its results are the graph's outputs, then the writes of both (`kiln.writes`).
 mlir::OwningOpRef<mlir::ModuleOp> build_step_module(mlir::MLIRContext& context, const StepGraph& step,
                                                     const ContractionTarget& target);
 

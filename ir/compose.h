@@ -1,3 +1,4 @@
+// Composes nodes of primitives.
 #pragma once
 #include "ir/draws.h"
 #include "ir/graph.h"
@@ -6,7 +7,7 @@
 
 namespace kiln::ir {
 
-/// While it lives, primitives are those of the node: its modes, and attribution to it.
+/// During its lifetime, primitives have the node's modes and are attributed to the node.
 class NodeScope {
  public:
   NodeScope(Primitives& p, const Node& node);
@@ -55,7 +56,7 @@ DrawCounter random_draws(const Node& node, bool train);
 /// The node in messages: operator and name.
 std::string described(const Node& node);
 
-/// Rethrows `e` with the node's line, operator and name in front of its text.
+/// Rethrows `e` with the node's line, operator and name before its text.
 [[noreturn]] void rethrow_at(const Node& node, const Error& e);
 
 }  // namespace kiln::ir

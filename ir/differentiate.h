@@ -1,3 +1,4 @@
+// Gradients of a graph.
 #pragma once
 #include "ir/graph.h"
 #include "ir/primitives.h"
@@ -10,7 +11,7 @@
 
 /// Gradients of a graph, composed node by node (the definition stands in ir/README.md). The nodes fix the
 /// bits: the gradient of a value is one chain of additions, from the last node that uses the value to the
-/// first, and nothing that happens behind composition (CSE, folding, fusion) changes it.
+/// first. Nothing after composition (CSE, folding, fusion) changes it.
 namespace kiln::ir {
 
 /// The next term of a chain of additions: sum = sum + term. An invalid sum has no term yet; an invalid term
@@ -100,7 +101,7 @@ struct GradientUses {
 };
 std::vector<Value> compose_gradients(Primitives& p, const Subgraph& body, const GradientRequest& request,
                                      const GradientUses& uses, Args in);
-/// Which inputs and outputs of `body` the gradients read, and what they reach.
+/// The inputs and outputs of `body` that the gradients read, and the sums that they reach.
 GradientUses gradient_uses(const Subgraph& body, const GradientRequest& request, bool train);
 
 }  // namespace kiln::ir

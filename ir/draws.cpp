@@ -1,3 +1,4 @@
+// Assigns counter offsets to random draws.
 #include "ir/draws.h"
 
 #include "ir/primitives.h"
@@ -29,13 +30,13 @@ void DrawCounter::end_body() {
 
 std::int64_t DrawCounter::loop(std::int64_t steps, bool conditional) {
   Body body = take_closed();
-  // Without draws no step needs counters of its own, even if conditionals in the body take some.
+  // Without draws no step needs counters, even if conditionals in the body take some.
   if (conditional && !body.drew) body.count = 0;
   if (body.count > most / std::max<std::int64_t>(steps, 1)) {
     too_many_ = true;
     body.count = 0;
   }
-  // Counter offsets of step i: those of the body plus i * body.count.
+  // Counter offset of a draw in step i: its offset in the body plus i * body.count.
   if (conditional)
     add_conditional(body.count * steps, body.drew);
   else

@@ -1,3 +1,4 @@
+// Counter offsets of random draws.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -6,9 +7,9 @@
 namespace kiln::ir {
 
 /// Assigns counter offsets to the random draws of a graph, in the order of composition. A call advances its
-/// stream by count(). The draws of a body start at the offset of its loop or branch. The number of counters
-/// that a conditional (a branch, or a loop with a condition) takes may not depend on values: it always takes
-/// Primitives::control_draws of them. The program that was recorded does the same.
+/// stream by count(). The draws of a body start at the offset of its loop or branch. A conditional (a branch,
+/// or a loop with a condition) always takes Primitives::control_draws counters, because their number may not
+/// depend on values. The recorded program does the same.
 class DrawCounter {
  public:
   /// The counter offset of a draw: a new one for word 0, for words 1 to 3 the one of word 0.
@@ -16,11 +17,11 @@ class DrawCounter {
 
   void begin_body();
   void end_body();
-  /// Makes the last closed body that of a loop. Returns the counters per step.
+  /// Declares the last closed body to be a loop's. Returns the counters per step.
   std::int64_t loop(std::int64_t steps, bool conditional);
-  /// Makes the last two closed bodies those of a branch.
+  /// Declares the last two closed bodies to be a branch's.
   void branch();
-  /// Makes the last closed body that of a loop that draws again what another one drew. Takes no counters.
+  /// Declares the last closed body to be a loop's that repeats the draws of another one. Takes no counters.
   void replay() { (void)take_closed(); }
   /// The counters per step of the last loop().
   std::int64_t per_step() const { return per_step_; }
@@ -51,8 +52,8 @@ class DrawCounter {
   bool overlaps_ = false, too_many_ = false;
 };
 
-/// Draws of its lifetime start at `offset`, and take no counters: the gradient of a node draws what the node
-/// drew. Nothing happens without a counter.
+/// Draws during its lifetime start at `offset`, and take no counters: the gradient of a node repeats the
+/// draws of the node. Nothing happens without a counter.
 class DrawReplay {
  public:
   DrawReplay(DrawCounter* counter, std::int64_t offset) : counter_(counter) {

@@ -1,3 +1,4 @@
+// Nodes, bodies, and topological orders.
 #include "ir/graph.h"
 
 #include "runtime/fail.h"

@@ -1,3 +1,4 @@
+// The operator graph, in plain C++.
 #pragma once
 #include "ir/op_def.h"
 
@@ -55,10 +56,10 @@ struct Node {
   bool recorded = true;
   /// Not `recorded` because the call was not: outside of the program's own autograd::Record and Pause.
   bool recorded_as_call = false;
-  /// Whether the recording of a body added the node, a `_copy`, so that a result is a node of its own. The
+  /// Whether the recording of a body added the node, a `_copy`, so that a result is a separate node. The
   /// program has no such call: a run of the body step by step leaves it out.
   bool copies_result = false;
-  /// The training mode and the precision of a scope within the recorded call; none: those of the graph.
+  /// The training mode and the precision of a scope within the recorded call; none: the graph's.
   std::optional<bool> train;
   std::optional<Precision> precision;
   SourceLocation location;
@@ -93,7 +94,7 @@ struct Graph {
   std::vector<NodePtr> nodes;
   std::vector<Entry> outputs;
   /// New contents of inputs, written at the end of the call: in-place operators and auxiliary states.
-  /// compile() adds the updates of inputs that are OpDef::aux by itself.
+  /// compile() adds the updates of inputs that are OpDef::aux.
   struct Write {
     std::size_t input;
     Entry value;
@@ -129,9 +130,9 @@ struct Inferred {
 /// Fills Node::types of all nodes of `order`, bodies included. Sources of types: variables that have them,
 /// `given`, and declarations of variables. Types propagate forward through the operators' compositions,
 /// partial shapes in both directions through shape rules. A creation operator with an unknown extent 0
-/// (`_zeros` of (0, 12), a recurrent state for any batch) gets the extent its users need, in `attrs`; inside
-/// a body, in a copy of the body. Throws on a contradiction, naming node, operator and shapes. Linear in the
-/// size of the graph.
+/// (`_zeros` of (0, 12), a recurrent state for any batch) gets the extent its users need, in `attrs`. Inside
+/// a body, this changes a copy of the body. Throws on a contradiction, naming node, operator and shapes.
+/// Linear in the size of the graph.
 Inferred infer_types(const std::vector<NodePtr>& order, bool train,
                      const std::unordered_map<const Node*, GivenType>& given = {});
 

@@ -1,3 +1,4 @@
+// Inference of types and partial shapes over a graph.
 #include "ir/compose.h"
 #include "runtime/fail.h"
 
@@ -191,8 +192,8 @@ class Inference {
     return dtype ? dtype : declared_dtype(variable);
   }
 
-  // A variable with a known shape gets a type. Its dtype is given, declared, or that of the other inputs of
-  // its user. Variables of bodies get the types of the values they are bound to.
+  // A variable with a known shape gets a type. Its dtype is given, declared, or taken from the other inputs
+  // of its user. Variables of bodies get the types of the values they are bound to.
   void adopt(Node& variable, const Node* user) {
     if (!variable.is_variable() || !variable.types.empty() || of_bodies_.contains(&variable)) return;
     const PartialShape shape = shape_of({&variable, 0});
@@ -342,7 +343,7 @@ class Inference {
   bool may_choose_ = false;
   /// Partial output shapes of nodes without types.
   std::unordered_map<const Node*, std::vector<PartialShape>> partial_;
-  /// The nodes of the graph, then those of copied bodies; filled if the first visit left types unknown.
+  /// The nodes of the graph, then of copied bodies; filled if the first visit left types unknown.
   std::vector<Node*> nodes_;
   std::unordered_map<const Node*, std::size_t> position_;
   std::unordered_map<const Node*, std::vector<std::size_t>> users_;

@@ -1,3 +1,4 @@
+// The edit distance of names.
 #include "ir/nearest_name.h"
 
 #include <algorithm>

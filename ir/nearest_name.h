@@ -1,3 +1,4 @@
+// The nearest of several names, for messages.
 #pragma once
 #include <span>
 #include <string_view>

@@ -1,3 +1,4 @@
+// Checks of definitions, and defaults of attributes.
 #include "ir/op_def.h"
 
 #include "runtime/fail.h"

@@ -1,3 +1,4 @@
+// The definition of an operator.
 #pragma once
 #include "ir/attrs.h"
 #include "ir/primitives.h"
@@ -16,7 +17,7 @@ using Args = std::span<const Value>;
 struct Subgraph;
 using Bodies = std::span<const std::shared_ptr<const Subgraph>>;
 
-/// What a gradient of an operator's own is composed from.
+/// The arguments of a gradient that an operator defines.
 struct GradientArgs {
   Args in, out;                     ///< the values of the node, as composed
   Args heads;                       ///< the gradient of each output, of its type; invalid where there is none
@@ -24,7 +25,7 @@ struct GradientArgs {
   const Attrs& attrs;
   Bodies bodies;
   std::int64_t first_draw;  ///< the counter offset of the node's first random draw
-  /// By input: the first input that is the same value. These have one sum.
+  /// By input: the first input that is the same value. Equal inputs have one sum.
   const std::vector<std::size_t>& same;
 };
 
@@ -46,7 +47,7 @@ struct OpDef {
   /// The inputs that the operator updates (BatchNorm's moving statistics).
   std::vector<int> aux = {};
 
-  /// The number of outputs in node_row_ptr, and of those that a symbol lists.
+  /// The number of outputs in node_row_ptr, and of outputs that a symbol lists.
   int (*counted_outputs)(const Attrs&) = nullptr;  // null: 1
   int (*visible_outputs)(const Attrs&) = nullptr;  // null: 1
   /// Suffixes of output names other than output, output0, ...
@@ -60,23 +61,23 @@ struct OpDef {
   std::vector<Value> (*compose_with)(Primitives& p, Args in, const Attrs& a, Bodies bodies) = nullptr;
   std::size_t bodies = 0;
 
-  /// A gradient of the operator's own, where the primitives' rules would give another function than MXNet
-  /// defines, lose accuracy or need more passes. Returns the contribution to each input, of the input's type;
-  /// an invalid Value stands for zero. It takes no new random draws: those that it composes are the node's,
-  /// in order (Primitives::ReplayedDraws). Null, or nothing returned under these attributes: by the rules of
+  /// A gradient that the operator defines, where the primitives' rules would give another function than
+  /// MXNet's, lose accuracy or need more passes. Returns the contribution to each input, of the input's type;
+  /// an invalid Value stands for zero. It takes no new random draws: composed draws repeat the node's, in
+  /// order (Primitives::ReplayedDraws). Null, or nothing returned under these attributes: by the rules of
   /// ir/gradients.h.
   std::vector<Value> (*gradient)(Primitives& p, const GradientArgs& args) = nullptr;
-  /// The same for a node with bodies, whose nodes go on with the sum of each input: returns these, `sums`
-  /// with the contributions added (invalid: no term yet).
+  /// The same for a node with bodies, whose nodes continue the sum of each input. Returns `sums` with the
+  /// contributions added (invalid: no term yet).
   std::vector<Value> (*gradient_sums)(Primitives& p, const GradientArgs& args, Args sums) = nullptr;
 
-  /// Of a node with bodies, by output: whether a gradient may pass from it to one of the inputs that
-  /// `reaching` tells. Null: every output leads to every input.
+  /// For a node with bodies, by output: whether a gradient may pass from it to one of the `reaching` inputs.
+  /// Null: every output leads to every input.
   std::vector<bool> (*reached_outputs)(const Primitives& p, Args in, const std::vector<bool>& reaching,
                                        const Attrs& a, Bodies bodies) = nullptr;
   /// No gradient passes: its results are constants for differentiation.
   bool stops_gradient = false;
-  /// The result's gradient is that of the first input: its terms are terms of that sum, in their order.
+  /// The result's gradient is the first input's: its terms are terms of that sum, in their order.
   bool shares_sum = false;
   /// How many inputs, the first ones, a gradient may pass to; the others are constants. Null: all.
   std::size_t (*differentiable_inputs)(const Attrs&) = nullptr;

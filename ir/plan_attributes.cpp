@@ -1,5 +1,5 @@
-// Verifies the attributes of a graph's function and those that passes set for code generation: one place per
-// result (kiln.buffers), and that prepacked constants derive from parameters alone (kiln.prepacked).
+// Verifies the attributes of a graph's function and the attributes that passes set for code generation. Each
+// result has one place (kiln.buffers), and prepacked constants derive from parameters alone (kiln.prepacked).
 #include "ir/dialect.h"
 #include "ir/prepacked.h"
 
@@ -45,7 +45,7 @@ mlir::LogicalResult verify_writes(mlir::Operation* op, mlir::Attribute value) {
   return op->emitOpError() << "needs " << writes_attr << " to be inputs in ascending order";
 }
 
-/// Saved values have places of their own, each at the beginning of a cache line.
+/// Saved values have separate places, each at the beginning of a cache line.
 mlir::LogicalResult verify_saved(mlir::Operation* op, mlir::Attribute value) {
   auto function = llvm::dyn_cast<mlir::func::FuncOp>(op);
   auto bytes = llvm::dyn_cast<mlir::IntegerAttr>(value);

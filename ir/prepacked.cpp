@@ -1,3 +1,4 @@
+// Verifies that prepacked constants derive from parameters.
 #include "ir/prepacked.h"
 
 #include "ir/views.h"

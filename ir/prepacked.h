@@ -1,11 +1,12 @@
+// The attribute of prepacked constants.
 #pragma once
 #include "ir/dialect.h"
 
 namespace kiln::ir {
 
 /// UnitAttr of an operation: its results are prepacked constants. They derive from parameters alone (packed
-/// weights, the scale and shift of a BatchNorm), are computed once per version of those parameters, and are
-/// kept beside the parameters. Set by fuse; verified to derive from nothing else.
+/// weights, the scale and shift of a BatchNorm), are computed once per version of these parameters, and are
+/// kept beside them. Set by fuse; verified to derive from nothing else.
 inline constexpr llvm::StringLiteral prepacked_attr = "kiln.prepacked";
 
 inline bool is_prepacked(mlir::Operation* op) { return op->hasAttr(prepacked_attr); }

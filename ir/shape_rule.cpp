@@ -1,3 +1,4 @@
+// Propagates facts about partial shapes.
 #include "ir/shape_rule.h"
 
 #include "runtime/fail.h"

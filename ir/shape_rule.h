@@ -1,3 +1,4 @@
+// Facts about partial shapes, in terms of which shape rules are written.
 #pragma once
 #include <kiln/shape.h>
 

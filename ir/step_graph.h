@@ -1,3 +1,4 @@
+// A graph, its gradients and the update of its inputs as one graph.
 #pragma once
 #include "ir/differentiate.h"
 #include "ir/graph.h"

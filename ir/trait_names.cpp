@@ -1,5 +1,5 @@
-// MLIR identifies operation traits across shared libraries by the compiler's name for them, a local class
-// included: clang, which built the package, says mlir::OpTrait::IsTerminator<Empty>, where gcc says
+// Names of operation traits. MLIR identifies traits across shared libraries by the compiler's name for them,
+// a local class included. clang, which built the package, says mlir::OpTrait::IsTerminator<Empty>; gcc says
 // mlir::OpTrait::IsTerminator<mlir::TypeID::get<mlir::OpTrait::IsTerminator>()::Empty>. With visible symbols
 // the dynamic linker would unify both. libkiln hides its symbols, so libMLIR would not recognise any trait of
 // a kiln operation (blocks without terminators, constants not found). This function wraps MLIR's registration

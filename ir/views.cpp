@@ -1,3 +1,4 @@
+// Composes view operations into strides.
 #include "ir/views.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -38,8 +39,8 @@ std::optional<Dims> reshaped_strides(const View& view, llvm::ArrayRef<std::int64
         b *= to[j++];
       }
     }
-    // The stride of the group: that of its innermost axis of extent above 1, if the others are contiguous
-    // with it.
+    // The stride of the group: the stride of its innermost axis of extent above 1, if the others are
+    // contiguous with it.
     std::int64_t step = 0, run = 1;
     bool first = true;
     for (std::size_t k = i; k-- > i0;) {

@@ -1,3 +1,4 @@
+// View operations as strides on a buffer.
 #pragma once
 #include "ir/dialect.h"
 
@@ -20,7 +21,7 @@ struct View {
   llvm::SmallVector<std::int64_t, 6> strides;
 
   static View whole(mlir::Value base);
-  /// Whether offset and strides are those of an array in C order.
+  /// Whether offset and strides describe an array in C order.
   bool is_contiguous() const;
 };
 
@@ -28,8 +29,8 @@ struct View {
 /// max_view_chain. Any other value is a view of itself.
 View view_of(mlir::Value v);
 
-/// Of a view of weights (o, c, kernel...) that has all output and all input channels of its base, and some of
-/// its taps: whether it exchanges the two axes. Nothing of other views.
+/// Whether a view of weights (o, c, kernel...) exchanges the first two axes, if it has all output and all
+/// input channels of its base and some of its taps. Nothing for other views.
 std::optional<bool> exchanges_channels(const View& weights);
 
 /// The interior of a padded array (the operand's elements), and the slice that an insert replaces, as views
@@ -37,8 +38,8 @@ std::optional<bool> exchanges_channels(const View& weights);
 View inner_of(PadOp pad);
 View replaced_by(InsertOp insert);
 
-/// The operand whose memory the result aliases, outside of fusions: that of a reshape or check_bounds, and
-/// the destination of a fusion's insert.
+/// The operand whose memory the result aliases, outside of fusions: the operand of a reshape or check_bounds,
+/// and the destination of a fusion's insert.
 std::optional<unsigned> aliased_operand(mlir::OpResult result);
 /// The alias root: the value that owns the memory of `v`.
 mlir::Value memory_of(mlir::Value v);

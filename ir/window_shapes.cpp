@@ -1,3 +1,4 @@
+// Dilation and signed padding of arrays of images.
 #include "ir/window_shapes.h"
 
 #include <algorithm>

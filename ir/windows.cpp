@@ -1,3 +1,4 @@
+// Finds the windows of poolings over contractions.
 #include "ir/windows.h"
 
 namespace kiln::ir {

@@ -1,3 +1,4 @@
+// Windows over the results of contractions.
 #pragma once
 #include "ir/dialect.h"
 
@@ -20,9 +21,9 @@ struct Windows {
 /// window at the border belongs to none.
 std::optional<Windows> windows_over(mlir::Value v);
 
-/// Whether the results of a contraction's tile can be whole windows: a tile of Winograd's algorithm is one of
-/// 2x2, and the rows of another contraction's tile may be neighbours in the picture. How many points a tile
-/// has registers for is the target's matter (passes/target_model.h).
+/// Whether the results of a contraction's tile can be whole windows. A tile of Winograd's algorithm is a
+/// window of 2x2; the rows of another contraction's tile may be neighbours in the picture. The number of
+/// points that a tile has registers for depends on the target (passes/target_model.h).
 bool has_windows(mlir::Operation* product, const Windows& windows);
 /// The windows over the result of a contraction, if its register tile holds all their points.
 std::optional<Windows> pooled_windows(mlir::Operation* product);

@@ -1,3 +1,4 @@
+// Devices by name, and copies between them.
 #include "runtime/accelerator.h"
 
 #include <kiln/device.h>

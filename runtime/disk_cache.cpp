@@ -1,3 +1,4 @@
+// Looks up, stores and evicts kernels on disk.
 #include "runtime/disk_cache.h"
 
 #include "runtime/disk_cache_entry.h"

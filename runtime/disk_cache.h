@@ -1,3 +1,4 @@
+// Compiled kernels on disk.
 #pragma once
 #include <kiln/cache.h>
 #include <kiln/export.h>

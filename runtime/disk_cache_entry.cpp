@@ -1,3 +1,4 @@
+// Writes and verifies the bytes of a cache file.
 #include "runtime/disk_cache_entry.h"
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// The format of a cache file.
 #pragma once
 #include "runtime/disk_cache.h"
 

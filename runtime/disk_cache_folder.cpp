@@ -1,3 +1,4 @@
+// Creates, checks and lists the cache's folder.
 #include "runtime/disk_cache_folder.h"
 
 #include <algorithm>

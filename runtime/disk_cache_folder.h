@@ -1,3 +1,4 @@
+// The folder of the disk cache.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,3 +1,4 @@
+// Code that depends on the width of elements only.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Numbers in environment variables.
 #include "runtime/env.h"
 
 #include "runtime/log.h"

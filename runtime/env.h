@@ -1,3 +1,4 @@
+// Environment variables.
 #pragma once
 #include <cstddef>
 #include <cstdlib>

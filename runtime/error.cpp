@@ -1,3 +1,4 @@
+// The texts of errors.
 #include "runtime/fail.h"
 
 #include <string_view>

@@ -1,3 +1,4 @@
+// Functions that throw kiln::Error.
 #pragma once
 #include <kiln/error.h>
 

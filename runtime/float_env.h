@@ -1,3 +1,4 @@
+// The floating-point environment of kernels.
 #pragma once
 #if defined(__SSE__)
 #include <xmmintrin.h>

@@ -1,3 +1,4 @@
+// Handlers of fork(), and the counters of the gate.
 #include "runtime/fork_gate.h"
 
 #include "runtime/memory_pool.h"

@@ -1,3 +1,4 @@
+// Makes fork() safe while other threads are inside of Kiln.
 #pragma once
 #include <mutex>
 

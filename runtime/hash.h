@@ -1,3 +1,4 @@
+// Hashes of numbers.
 #pragma once
 #include <bit>
 #include <cstdint>

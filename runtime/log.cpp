@@ -1,3 +1,4 @@
+// The log's categories and receivers.
 #include "runtime/log.h"
 
 #include "runtime/env.h"

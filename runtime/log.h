@@ -1,3 +1,4 @@
+// The log, for Kiln's own code.
 #pragma once
 #include <kiln/log.h>
 

@@ -1,3 +1,4 @@
+// Size classes of the memory pool.
 #pragma once
 #include "runtime/tensor_type.h"
 
@@ -5,8 +6,8 @@
 #include <cstddef>
 
 /// Size classes of the pool: multiples of 64 bytes up to 1 KiB, then eight classes per doubling, so that at
-/// most an eighth of a block is wasted. The class of a block follows from its requested size: blocks need no
-/// header.
+/// most an eighth of a block is wasted. The class of a block follows from its requested size, so blocks need
+/// no header.
 namespace kiln::memory {
 
 inline constexpr std::size_t alignment = 64;

@@ -1,11 +1,12 @@
+// Counts of bytes for the memory report.
 #pragma once
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 
-/// The bytes of arrays and arenas for the memory report. Each thread counts for itself, and adds its change
-/// to the level of the process only when the change exceeds `slack`: an atomic addition to shared memory
-/// costs several nanoseconds, and a small call would do four of them.
+/// The bytes of arrays and arenas for the memory report. Each thread has a separate count, and adds its
+/// change to the level of the process only when the change exceeds `slack`. An atomic addition to shared
+/// memory costs several nanoseconds, and a small call would do four of them.
 namespace kiln::memory {
 
 /// The purpose of a block: elements of an array, temporaries of a running call, or a constant of an

@@ -1,3 +1,4 @@
+// The memory pool: lists of each thread, and lists of the process.
 #include "runtime/memory_pool.h"
 
 #include "runtime/accelerator.h"
@@ -207,7 +208,7 @@ CacheList& cache_list() {
 }
 
 // Trivially destructible, so that it can be read at any time of a thread's life. Not of the TLS model
-// initial-exec: such variables need room in the static TLS block, of which dlopen() has little.
+// initial-exec: such variables need room in the static TLS block, and dlopen() has little of it.
 constinit thread_local ThreadCache* cache_of_thread = nullptr;
 constinit thread_local bool thread_is_ending = false;
 

@@ -1,3 +1,4 @@
+// The system's allocator and the limit of the pool.
 #include "runtime/memory_system.h"
 
 #include "runtime/env.h"
@@ -55,9 +56,9 @@ std::size_t read_pool_limit() {
     warn_once("KILN_POOL_MAX_SIZE",
               fmt::format("KILN_POOL_MAX_SIZE is \"{}\", not a size such as 500M; it is not used", *text));
   }
-  // The pool saves page faults, of which the memory of one call's arrays has most; beyond that it takes
-  // memory from other programs. Most allocators keep what was freed in the last moments (jemalloc: 10 s,
-  // mimalloc: 10 ms), which needs a clock; a bound does not.
+  // The pool saves page faults, mostly in the memory of one call's arrays; beyond that it takes memory from
+  // other programs. Most allocators keep recently freed memory for some time (jemalloc: 10 s, mimalloc: 10
+  // ms), which needs a clock; a bound does not.
   constexpr std::size_t most = std::size_t{1} << 30, share = 16;
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
@@ -68,8 +69,8 @@ std::size_t read_pool_limit() {
 }  // namespace
 
 std::size_t pool_limit() noexcept {
-  // Read at the first use, by any number of threads: without a lock, for the reason that once.h gives, and
-  // without the memory that once() allocates.
+  // Read at the first use, by any number of threads, without a lock (once.h says why) and without the memory
+  // that once() allocates.
   constexpr std::size_t unread = ~std::size_t{0};
   static constinit std::atomic<std::size_t> limit{unread};
   std::size_t bytes = limit.load(std::memory_order_relaxed);

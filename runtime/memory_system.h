@@ -1,3 +1,4 @@
+// The system allocator below the pool.
 #pragma once
 #include <cstddef>
 

@@ -1,3 +1,4 @@
+// Values made at the first use, without a lock.
 #pragma once
 #include "runtime/fork_gate.h"
 
@@ -5,10 +6,10 @@
 
 namespace kiln {
 
-/// The value of `make()`, made at the first call and never destroyed. The initialisation of a static variable
-/// within a function holds a lock of the C++ runtime, which a child of fork() would find locked for ever if
-/// another thread was inside; here is none. Threads that make the value at the same time each make one, and
-/// one of these is kept: `make` must give equal values. If it throws, the next call tries again.
+/// The value of `make()`, made at the first call and never destroyed. A static variable within a function
+/// would be initialised under a lock of the C++ runtime; a child of fork() would find that lock held for ever
+/// if another thread was inside. Here is no lock. Threads that make the value at the same time each make one,
+/// and one of these is kept: `make` must give equal values. If it throws, the next call tries again.
 template <auto make>
 auto& once() {
   using T = decltype(make());

@@ -1,3 +1,4 @@
+// Packs and unpacks the elements of parameters.
 #include "runtime/packing.h"
 
 #include "runtime/element_width.h"

@@ -1,3 +1,4 @@
+// The plan of an executable.
 #pragma once
 #include "runtime/packing.h"
 #include "runtime/storage.h"
@@ -47,7 +48,7 @@ struct BufferRef {
   enum class Space : std::uint8_t { input, output, arena, constant, prepacked, rng };
   Space space = Space::arena;
   std::uint32_t index = 0;  ///< which input, output, constant or prepacked constant
-  std::int64_t offset = 0;  ///< bytes from its beginning; for the arena, from that of its saved part
+  std::int64_t offset = 0;  ///< bytes from its beginning, in the arena from its saved part's
   bool operator==(const BufferRef&) const = default;
 };
 
@@ -105,7 +106,7 @@ struct Step {
 /// version changes.
 struct PrepackedPlan {
   std::vector<std::size_t>
-      inputs;             ///< the parameters, including those of other prepacked constants in `steps`
+      inputs;             ///< the parameters, also of other prepacked constants in `steps`
   std::uint64_t key = 0;  ///< hash of the derivation, and of the constants that it reads
   std::int64_t bytes = 0;
   std::vector<Step> steps;  ///< operand spaces: input, constant, and prepacked constants up to this one
@@ -115,7 +116,7 @@ struct PrepackedPlan {
 
 struct ExecutablePlan {
   std::string name;
-  std::string target;  ///< what the kernels were compiled by and for; empty without kernels
+  std::string target;  ///< compiler and target of the kernels; empty without kernels
   std::vector<TensorType> inputs;
   std::vector<TensorType> outputs;
   /// The new contents of an input. Steps compute them in the memory of the input itself, or elsewhere; then
@@ -134,8 +135,8 @@ struct ExecutablePlan {
   std::vector<PrepackedPlan> prepacked;
   std::vector<Step> steps;
   std::vector<ExecutablePlan> bodies;  ///< of loops and branches; without prepacked constants and write-backs
-  /// The arena has two parts. Its saved part is memory of the caller: what the forward entry of joint code
-  /// leaves there, the backward entry reads (codegen/driver/joint.h). The rest is memory of the call. No
+  /// The arena has two parts. The saved part is memory of the caller: the forward entry of joint code writes
+  /// values there that the backward entry reads (codegen/driver/joint.h). The rest is memory of the call. No
   /// value is in both.
   std::int64_t saved_bytes = 0;
   std::int64_t arena_bytes = 0;        ///< without the saved part

@@ -1,3 +1,4 @@
+// Plans as text and as bytes.
 #pragma once
 #include "runtime/plan.h"
 

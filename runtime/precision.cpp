@@ -1,3 +1,4 @@
+// Precisions by name, and their scopes.
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/once.h"

@@ -1,3 +1,4 @@
+// Records the times of kernels.
 #include "runtime/profile.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The slots of threads, and the objects that wait for their sections.
 #include "runtime/reclaim.h"
 
 #include "runtime/fork_gate.h"

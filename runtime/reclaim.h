@@ -1,3 +1,4 @@
+// Epoch-based reclamation of shared lists.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -15,8 +16,8 @@
 /// membarrier(2), a barrier on all threads of the process, so that the reader itself needs none.
 namespace kiln {
 
-/// A section delays the reclamation of objects of its own domain only. A call is in a section of the
-/// recordings until it ends; if it makes prepacked constants meanwhile, the replaced ones are freed at once.
+/// A section delays the reclamation of objects of one domain only. A call is in a section of the recordings
+/// until it ends; if it makes prepacked constants meanwhile, the replaced ones are freed at once.
 enum class Domain : std::uint8_t { recordings, prepacked };
 inline constexpr std::size_t domain_count = 2;
 
@@ -99,7 +100,7 @@ struct Retirable {
 };
 
 /// Frees the object when every section of `domain` that is open now is closed: at once if there is none, else
-/// on the thread that closes the last. The object must be unreachable for new sections. Call it without
+/// on the thread that closes the last one. The object must be unreachable for new sections. Call it without
 /// locks, since the object's destructor may run.
 void retire(Domain domain, std::unique_ptr<Retirable> object) noexcept;
 

@@ -1,3 +1,4 @@
+// Counts of elements and bytes, and shapes as text.
 #include "runtime/fail.h"
 #include "runtime/tensor_type.h"
 

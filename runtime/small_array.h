@@ -1,3 +1,4 @@
+// Arrays on the stack up to a length.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -1,3 +1,4 @@
+// Allocation, external memory, and the release of packed parameters.
 #include "runtime/storage.h"
 
 #include "runtime/accelerator.h"

@@ -1,3 +1,4 @@
+// The memory of arrays and its prepacked constants.
 #pragma once
 #include "runtime/packing.h"
 #include "runtime/reclaim.h"
@@ -65,15 +66,15 @@ class KILN_API Buffer {
 
 /// The state shared by all handles and views of one array. `version` is incremented by every write through
 /// Kiln and by every mutable pointer handed out. Prepacked constants (packed weights, scale and shift of a
-/// BatchNorm) are derived from the contents, possibly also from those of other storages; they are kept here
-/// with the version that they were made from. External memory has none, since its owner may write at any
-/// time. Thread rule: the version and the prepacked constants may be used from any thread; the program
-/// synchronises the elements.
+/// BatchNorm) are derived from the contents of one or several storages; they are kept here with the version
+/// that they were made from. External memory has none, since its owner may write at any time. Thread rule:
+/// the version and the prepacked constants may be used from any thread; the program synchronises the
+/// elements.
 ///
-/// The prepacked constants are in one immutable list behind an atomic pointer. A call reads the list without
-/// a lock inside a ReadSection of Domain::prepacked, and uses the constants in it until the call ends. A new
-/// prepacked constant means a new list without the stale entries of the old one. The old list is retired, and
-/// the constants that no other list holds are freed with it (runtime/reclaim.h).
+/// The prepacked constants are in one immutable list, published by an atomic pointer. A call reads the list
+/// without a lock inside a ReadSection of Domain::prepacked, and uses the constants in it until the call
+/// ends. A new prepacked constant means a new list without the stale entries of the old one. The old list is
+/// retired, and the constants that no other list holds are freed with it (runtime/reclaim.h).
 ///
 /// The contents of a parameter may be released once a prepacked constant has all its elements
 /// (allow_release()). data() unpacks them, and they stay from then on: the address that it returns is valid

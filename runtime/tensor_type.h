@@ -1,3 +1,4 @@
+// Types of arrays, and counts of elements and bytes without overflow.
 #pragma once
 #include <kiln/dtype.h>
 #include <kiln/shape.h>

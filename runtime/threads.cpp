@@ -1,3 +1,4 @@
+// The number of cores, and the parallel loop.
 #include "runtime/threads.h"
 
 #include "runtime/env.h"

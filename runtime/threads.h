@@ -1,3 +1,4 @@
+// The parallel loop of kernels.
 #pragma once
 #include <kiln/threads.h>
 

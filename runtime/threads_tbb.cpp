@@ -1,3 +1,4 @@
+// oneTBB's arenas and workers.
 #include "runtime/threads_tbb.h"
 
 #include <algorithm>

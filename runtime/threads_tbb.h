@@ -1,11 +1,12 @@
+// All of oneTBB that Kiln uses.
 #pragma once
 
 namespace kiln {
 
 /// Calls `work(context)` `times` times concurrently, on the caller's thread and workers of an arena of
 /// `threads`, and returns after all calls. With too few free workers, a thread makes several of the calls in
-/// sequence. This is all of oneTBB that Kiln uses. Its file is compiled without the thread sanitizer, which
-/// cannot follow oneTBB's ordering; callers order shared data by atomics of their own.
+/// sequence. Its file is compiled without the thread sanitizer, which cannot follow oneTBB's ordering;
+/// callers order shared data by their own atomics.
 void run_on_workers(int threads, int times, void (*work)(void*), void* context);
 
 /// In the child of a fork(), which has no workers: abandons the calling thread's arena without waiting for

@@ -1,3 +1,4 @@
+// Opens a GPU's primary context and makes it current.
 #include "runtime/cuda/context.h"
 
 #include "runtime/cuda/driver.h"

@@ -1,3 +1,4 @@
+// The primary context of a GPU.
 #pragma once
 #include "runtime/fork_gate.h"
 
@@ -8,12 +9,12 @@
 
 namespace kiln::nvidia {
 
-/// The primary context of a GPU, which all libraries of the process share: memory, modules and work are in
-/// it. It is closed when the process exits. From then on nothing can be computed, but what the program still
-/// holds is given back, and with the last of it the context. Thread rule: any thread.
+/// The primary context of a GPU, which all libraries of the process share: it has memory, modules and work.
+/// It is closed when the process exits. From then on nothing can be computed. Resources that the program
+/// still holds are given back, and the context with the last of them. Thread rule: any thread.
 class Context {
  public:
-  /// `name` is that of the GPU in errors. Throws kiln::Error if the driver has no context for it.
+  /// `name` is the GPU's name in errors. Throws kiln::Error if the driver has no context for it.
   Context(std::string name, int device);
 
   const std::string& name() const { return name_; }

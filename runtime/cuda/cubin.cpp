@@ -1,3 +1,4 @@
+// Compiles PTX by the driver, and keeps the machine code in the disk cache.
 #include "runtime/cuda/cubin.h"
 
 #include "runtime/cuda/driver.h"

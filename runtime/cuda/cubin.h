@@ -1,3 +1,4 @@
+// Loading of kernels: PTX, or machine code from the disk cache.
 #pragma once
 #include "runtime/plan.h"
 
@@ -7,7 +8,7 @@ namespace kiln::nvidia {
 
 /// Loads a kernel's PTX in the thread's context and returns the module. The driver takes about a tenth of a
 /// second to compile PTX. Its machine code (a cubin) is therefore kept in the disk cache, under the driver's
-/// version and `architecture`, that of the GPU ("sm_90"). Throws kiln::Error with the compiler's messages.
+/// version and the GPU's `architecture` ("sm_90"). Throws kiln::Error with the compiler's messages.
 void* load_module(const PlannedKernel& kernel, const std::string& architecture);
 
 }  // namespace kiln::nvidia

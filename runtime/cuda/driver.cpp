@@ -1,3 +1,4 @@
+// Loads NVIDIA's driver and finds its functions.
 #include "runtime/cuda/driver.h"
 
 #include "runtime/env.h"
@@ -20,14 +21,15 @@ void* open_library(const std::string& path, bool from_environment) {
       why);
 }
 
-/// The functions of a driver's library. Drivers of CUDA 11.3 or later look a function up by a version
-/// of CUDA: the library may export one of that name that a later version gave other parameters.
+/// The functions of a driver's library. Drivers of CUDA 11.3 or later look a function up by a version of
+/// CUDA, because an exported function may have other parameters than in that version.
 class Functions {
  public:
   explicit Functions(void* library)
       : library_(library), get_(reinterpret_cast<GetProcAddress>(::dlsym(library, "cuGetProcAddress"))) {}
 
-  /// `symbol` is the exported name: that of cuda.h with the version of the function. Null if there is none.
+  /// `symbol` is the exported name: the name in cuda.h with the version of the function. Null if there is
+  /// none.
   void* find(std::string_view symbol) const {
     std::string name(symbol);
     if (get_) {

@@ -1,3 +1,4 @@
+// The functions of NVIDIA's driver that Kiln calls, and its errors.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -38,11 +39,11 @@ struct Driver {
 /// The driver, initialized. Throws kiln::Error if there is no driver or no GPU, with the remedy. Any thread.
 const Driver& driver();
 
-/// What the driver says of a result, and its name.
+/// The driver's text and name for a result.
 std::string words_of(int result);
 
-/// Throws kiln::Error for a result that is no success: what was done, and the driver's words. `in_flight` are
-/// the kernels that an error of a kernel may be of.
+/// Throws kiln::Error for a result that is no success, with `what` was done and the driver's text.
+/// `in_flight` are the kernels that an error of a kernel may be of.
 void check(int result, const char* what, const std::string& in_flight = {});
 
 /// Of CUresult. From illegal_address on they are of kernels that ran, and a later call may return them.

@@ -245,8 +245,8 @@ std::unique_ptr<Gpu> open_gpu(int id) {
   return std::make_unique<Gpu>(id, device, fmt::format("sm_{}{}", major, minor));
 }
 
-/// Those in use, by number. They live as long as the process: arrays in static storage may need them to the
-/// last.
+/// The GPUs in use, by number. They live as long as the process: arrays in static storage may need them to
+/// the last.
 struct Gpus {
   Mutex mutex;
   std::map<int, std::unique_ptr<Gpu>> list;

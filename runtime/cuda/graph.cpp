@@ -1,3 +1,4 @@
+// Builds, updates and launches the driver's graphs.
 #include "runtime/cuda/graph.h"
 
 #include "runtime/cuda/driver.h"

@@ -1,3 +1,4 @@
+// Graphs of the driver.
 #pragma once
 #include "runtime/cuda/in_flight.h"
 #include "runtime/cuda/stream.h"

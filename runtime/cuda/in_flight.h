@@ -1,3 +1,4 @@
+// The kernels that an error of a GPU may be of.
 #pragma once
 #include "runtime/fork_gate.h"
 

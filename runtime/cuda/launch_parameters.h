@@ -1,3 +1,4 @@
+// The parameters of a kernel's entry.
 #pragma once
 #include "runtime/accelerator.h"
 #include "runtime/cuda/entry_arguments.h"
@@ -21,7 +22,7 @@ class LaunchParameters {
     if (a.params.empty()) arrays_.push_back(0);
   }
 
-  /// Of the operands' addresses and the parameters, if the kernel reads them from memory; else 0.
+  /// Bytes of the operands' addresses and the parameters, if the kernel reads them from memory; else 0.
   std::size_t array_bytes() const { return by_value_ ? 0 : 8 * arrays_.size(); }
   const std::uint64_t* arrays() const { return arrays_.data(); }
 

@@ -1,3 +1,4 @@
+// Loads and unloads the modules of a GPU.
 #include "runtime/cuda/modules.h"
 
 #include "runtime/cuda/cubin.h"

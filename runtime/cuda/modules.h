@@ -1,3 +1,4 @@
+// The modules of a GPU: kernels that are loaded.
 #pragma once
 #include "runtime/cuda/context.h"
 #include "runtime/plan.h"
@@ -29,7 +30,7 @@ class Modules {
 
   /// The caller uses the context. Throws kiln::Error if the kernel cannot be compiled or loaded.
   std::shared_ptr<Module> load(const PlannedKernel& kernel);
-  /// Unloads all modules, those in use too. The context is closed: no kernel is running.
+  /// Unloads all modules, also the ones in use. The context is closed: no kernel is running.
   void close() noexcept;
 
  private:

@@ -1,3 +1,4 @@
+// Allocation from freed blocks of a GPU.
 #include "runtime/cuda/pool.h"
 
 #include "runtime/cuda/driver.h"

@@ -1,3 +1,4 @@
+// The memory pool of a GPU.
 #pragma once
 #include "runtime/cuda/context.h"
 #include "runtime/memory_level.h"
@@ -12,7 +13,7 @@
 namespace kiln::nvidia {
 
 /// The memory of a GPU. Freed blocks are kept for arrays of their size, or somewhat less. All work of the GPU
-/// is in one order, so that a block may be used again at once: what was enqueued on it is done first. Thread
+/// is in one order, so that a block may be reused at once: work enqueued on it earlier is done first. Thread
 /// rule: any thread.
 class Pool {
  public:
@@ -20,16 +21,16 @@ class Pool {
 
   /// Throws kiln::Error for want of memory: the bytes requested, held and free.
   std::byte* allocate(std::size_t bytes, memory::Use use);
-  /// `bytes` and `use` are those of the allocation.
+  /// `bytes` and `use` as in the allocation.
   void deallocate(std::byte* data, std::size_t bytes, memory::Use use) noexcept;
 
   MemoryReport report() const;
   void reset_peak();
   /// Gives freed blocks back to the driver.
   void release();
-  /// What blocks may use, freed ones included; 0: all that the GPU has.
+  /// Maximum bytes of blocks, freed ones included; 0: all memory of the GPU.
   void set_limit(std::size_t bytes);
-  /// Gives all blocks back but those of arrays, which are given back when they are freed, the context with
+  /// Gives all blocks back except blocks of arrays, which follow when they are freed, and the context with
   /// the last of them. The context is closed.
   void close() noexcept;
 

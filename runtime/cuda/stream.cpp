@@ -1,3 +1,4 @@
+// Enqueues and waits for work of a GPU.
 #include "runtime/cuda/stream.h"
 
 #include "runtime/cuda/driver.h"

@@ -1,3 +1,4 @@
+// The one stream of a GPU.
 #pragma once
 #include "runtime/cuda/context.h"
 #include "runtime/cuda/in_flight.h"
@@ -8,7 +9,7 @@
 namespace kiln::nvidia {
 
 /// All work of a GPU, in the order of the calls. It is not the default stream: nothing else in the process
-/// waits for it. The caller uses the context, but for the constructor. Any thread.
+/// waits for it. The caller makes the context current, except for the constructor. Any thread.
 class Stream {
  public:
   explicit Stream(const Context& context);
@@ -18,7 +19,7 @@ class Stream {
 
   /// After a launch, for errors.
   void launched(std::string_view name, std::string_view line) { in_flight_.add(name, line); }
-  /// Throws kiln::Error for a result that is no success. The error of a kernel names those that may be
+  /// Throws kiln::Error for a result that is no success. The error of a kernel names the kernels that may be
   /// running.
   void check(int result, const char* what) const;
   /// Waits for all work so far.

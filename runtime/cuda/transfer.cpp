@@ -1,3 +1,4 @@
+// Copies in pieces through pinned memory.
 #include "runtime/cuda/transfer.h"
 
 #include "runtime/cuda/driver.h"
@@ -9,7 +10,8 @@
 namespace kiln::nvidia {
 namespace {
 
-/// Of a pinned buffer. A copy of 4 MiB takes the bus some 100 times as long as a copy takes to begin.
+/// Bytes of a pinned buffer. The bus takes some 100 times as long for a copy of 4 MiB as a copy takes to
+/// begin.
 constexpr std::size_t piece = std::size_t{4} << 20;
 /// Each copy begins at a multiple of it, as the bus transfers.
 constexpr std::size_t alignment = 64;

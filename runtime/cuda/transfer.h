@@ -1,3 +1,4 @@
+// Copies between a GPU and the host's memory.
 #pragma once
 #include "runtime/cuda/stream.h"
 #include "runtime/fork_gate.h"
@@ -8,10 +9,10 @@
 
 namespace kiln::nvidia {
 
-/// Copies between a GPU and the host's memory. They pass through pinned memory, which the GPU copies from and
-/// to by itself: while it copies one piece, or runs kernels, the host fills the next. Pieces are in the order
-/// of the stream's work. At most 24 MiB are pinned, from the first use on. The caller uses the context. Any
-/// thread.
+/// Copies between a GPU and the host's memory. They pass through pinned memory, which the GPU accesses by
+/// itself: while it copies one piece, or runs kernels, the host fills the next. Pieces are in the order of
+/// the stream's work. At most 24 MiB are pinned, from the first use on. The caller makes the context current.
+/// Any thread.
 class Transfer {
  public:
   /// `stream` outlives the transfer.
@@ -19,7 +20,7 @@ class Transfer {
 
   /// Returns when `from` has been read. Waits only for earlier uploads, if these take all pinned memory.
   void upload(std::byte* to, const std::byte* from, std::size_t bytes);
-  /// Returns when `to` has been written. Waits for the work before it, not for what other threads add.
+  /// Returns when `to` has been written. Waits for all earlier work, not for work that other threads add.
   void download(std::byte* to, const std::byte* from, std::size_t bytes);
   /// Frees the pinned memory. All copies are done, and there are no more of them.
   void close() noexcept;

@@ -1,3 +1,4 @@
+// The disk cache of compiled kernels.
 #pragma once
 #include <kiln/export.h>
 

@@ -1,3 +1,4 @@
+// Devices: the CPU and NVIDIA GPUs.
 #pragma once
 #include <kiln/export.h>
 

@@ -1,3 +1,4 @@
+// Element types.
 #pragma once
 #include <kiln/export.h>
 

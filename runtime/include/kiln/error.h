@@ -1,3 +1,4 @@
+// The exception type of Kiln.
 #pragma once
 #include <kiln/export.h>
 

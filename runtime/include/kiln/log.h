@@ -1,3 +1,4 @@
+// The user's side of the log.
 #pragma once
 #include <kiln/export.h>
 

@@ -1,3 +1,4 @@
+// Reports and limits of memory.
 #pragma once
 #include <kiln/device.h>
 #include <kiln/export.h>
@@ -20,8 +21,8 @@ struct MemoryReport {
 KILN_API MemoryReport memory_report(Device device = {});
 /// Sets the peak to the current level.
 KILN_API void reset_peak_memory(Device device = {});
-/// Returns freed blocks of the pool to the system: of the CPU all shared ones and those of this thread. The
-/// CPU's pool keeps at most 1 GiB, on small machines a sixteenth of the memory, or KILN_POOL_MAX_SIZE bytes
+/// Returns freed blocks of the pool to the system; on the CPU all shared ones and this thread's. The CPU's
+/// pool keeps at most 1 GiB, on small machines a sixteenth of the memory, or KILN_POOL_MAX_SIZE bytes
 /// (suffixes K, M, G).
 KILN_API void release_pooled_memory(Device device = {});
 /// The most that this process may use of a GPU's memory, freed blocks included; 0: all of it. An allocation

@@ -1,3 +1,4 @@
+// Counts of passes.
 #pragma once
 #include <kiln/export.h>
 

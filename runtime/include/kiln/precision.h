@@ -1,3 +1,4 @@
+// The precision of matrix products on GPUs.
 #pragma once
 #include <kiln/export.h>
 
@@ -8,14 +9,14 @@
 namespace kiln {
 
 /// How NVIDIA GPUs compute matrix products of f16 and bf16. It changes nothing on the CPU, and no other
-/// operator: those have the CPU's bits on a GPU.
+/// operator: all others have the CPU's bits on a GPU.
 enum class Precision : std::uint8_t {
   /// On tensor cores, which sum the products of 16 values of k at once, in an order and with roundings that
-  /// NVIDIA does not specify. Bits are those of one GPU architecture; eager and compiled code agree.
+  /// NVIDIA does not specify. Bits depend on the GPU's architecture; eager and compiled code agree.
   fast,
   /// As the CPU: its bits, and many times slower.
   exact,
-  /// As `fast`, and products of f32 too: tensor cores read 10 of the 23 bits behind a factor's point.
+  /// As `fast`, and products of f32 too: tensor cores read 10 of the 23 fraction bits of an operand.
   tf32,
 };
 
@@ -23,10 +24,10 @@ enum class Precision : std::uint8_t {
 KILN_API std::optional<Precision> precision_of(std::string_view name);
 KILN_API std::string_view name_of(Precision precision);
 
-/// During its lifetime, operators that this thread calls have this precision: eager ones, and those of blocks
-/// and models whose options name none. By default it is that of the environment variable KILN_PRECISION, or
-/// `fast`. Scopes nest. Within hybrid_forward a scope holds for the operators that are called in it, compiled
-/// too, whatever the options of the block say.
+/// During its lifetime, operators that this thread calls have this precision: eager operators, and blocks and
+/// models whose options name none. The default is the environment variable KILN_PRECISION, or `fast`. Scopes
+/// nest. Within hybrid_forward a scope holds for the operators that are called in it, compiled too, whatever
+/// the options of the block say.
 class KILN_API PrecisionScope {
  public:
   [[nodiscard]] explicit PrecisionScope(Precision precision);

@@ -1,3 +1,4 @@
+// Times of kernels.
 #pragma once
 #include <kiln/export.h>
 

@@ -1,3 +1,4 @@
+// The choice of recomputation in backward passes.
 #pragma once
 #include <kiln/export.h>
 
@@ -5,8 +6,8 @@
 
 namespace kiln {
 
-/// What the backward pass of a compiled call computes again, instead of reading what the forward pass saved.
-/// Bits never depend on it. Random numbers are never drawn again.
+/// The values that the backward pass of a compiled call computes again, instead of reading saved ones. Bits
+/// never depend on it. Random numbers are never drawn again.
 enum class Recompute : std::uint8_t {
   /// No arithmetic; only views and conversions of saved values.
   none,
@@ -14,8 +15,8 @@ enum class Recompute : std::uint8_t {
   cheap,
   /// All pointwise arithmetic. Saves the fewest bytes short of computing products again.
   all,
-  /// Everything within a child block, from the child's inputs, products included: the memory of the largest
-  /// child instead of all children, for up to one more forward pass.
+  /// Everything within a child block, from the child's inputs, products included. Takes the memory of the
+  /// largest child instead of all children, for up to one more forward pass.
   blocks,
 };
 

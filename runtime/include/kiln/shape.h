@@ -1,3 +1,4 @@
+// Shapes and other short lists of integers.
 #pragma once
 #include <kiln/export.h>
 

@@ -1,3 +1,4 @@
+// The number of threads.
 #pragma once
 #include <kiln/export.h>
 

@@ -1,3 +1,4 @@
+// Version, and visibility of symbols.
 #pragma once
 #include <kiln/export.h>
 
