@@ -14,7 +14,7 @@ namespace kiln::codegen {
 /// The kernels of an operation, which run one after the other. Each has all of its operands.
 using Launches = llvm::SmallVector<Launch, 1>;
 
-/// What the driver has to know of a target beside its kernels.
+/// The traits of a target that the driver has to know besides its kernels.
 struct BackendTraits {
   /// Kernels are objects, which are linked into the process; else texts for the driver of a device, which are
   /// launched by KernelRequest::gpu.
@@ -32,14 +32,14 @@ class Backend {
 
   /// The answers for passes.
   virtual const passes::TargetModel& model() const = 0;
-  /// The instructions that kernels are emitted in; of a GPU those of a thread, which are scalar.
+  /// The instructions that kernels are emitted in; on a GPU the instructions of a thread, which are scalar.
   virtual const CpuTarget& code() const = 0;
   virtual BackendTraits traits() const { return {}; }
   /// The part of the target that a cached kernel depends on.
   virtual std::string id() const = 0;
 
-  /// The kernels of an operation that the passes left; of a pad, those of the border. Throws an internal
-  /// error for an operation that no pass should have left.
+  /// The kernels of an operation that the passes left; for a pad, the kernels of its border. Throws an
+  /// internal error for an operation that no pass should have left.
   virtual Launches launch(mlir::Operation* op) const = 0;
   /// A copy from one strided view to another: operand 0 to operand 1.
   virtual Launch launch_copy(const StridedBox& box, DType dtype, mlir::Location location) const = 0;

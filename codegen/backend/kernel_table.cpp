@@ -1,3 +1,4 @@
+// Finds the row of an operation.
 #include "codegen/backend/kernel_table.h"
 
 #include "runtime/fail.h"

@@ -22,7 +22,7 @@ struct KernelRow {
   std::function<Launches(mlir::Operation* op, mlir::Operation* root, const CpuTarget& code)> launch = {};
 };
 
-/// In the place of a function: the kernels of another back end.
+/// Stands in a row in place of a function: another back end has the kernels.
 struct Fallback {};
 inline constexpr Fallback fallback;
 
@@ -35,7 +35,7 @@ inline Launches launches_of(Launch launch) {
   return launches;
 }
 
-/// Calls `launch` with those of the arguments that it takes.
+/// Calls `launch` with the arguments that it takes.
 template <class F, class Op, class Root>
 Launches call(F launch, Op op, Root root, const CpuTarget& code) {
   if constexpr (std::is_invocable_v<F, Op, Root, const CpuTarget&>)
@@ -80,14 +80,14 @@ KernelRow root(bool (*applies)(Root), F launch) {
   return row;
 }
 
-/// The first row that is for an operation has its kernels. The root of a fusion is the first operation in its
-/// body with a row; the row of a fusion without one is that of ir::FusionOp alone.
+/// A table of kernels. The first row that is for an operation has its kernels. The root of a fusion is the
+/// first operation in its body with a row; a fusion without one has the row of ir::FusionOp.
 class KernelTable {
  public:
   KernelTable(std::initializer_list<KernelRow> rows) : rows_(rows) {}
 
-  /// The kernels of an operation for `code`; `other` has those of the rows that fall back, in which no row
-  /// may. Throws an internal error for an operation without a row.
+  /// The kernels of an operation for `code`. `other` has the kernels of the rows that fall back; there no row
+  /// may fall back. Throws an internal error for an operation without a row.
   Launches launch(mlir::Operation* op, const CpuTarget& code, const KernelTable* other = nullptr) const;
 
  private:

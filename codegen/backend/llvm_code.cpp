@@ -1,3 +1,4 @@
+// Runs LLVM's passes and code generators.
 #include "codegen/backend/llvm_code.h"
 
 #include "runtime/fail.h"

@@ -1,4 +1,4 @@
-// LLVM IR to a target's code: what the lowerings of all targets share.
+// LLVM IR to a target's code, for the lowerings of all targets.
 #pragma once
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
@@ -17,8 +17,8 @@ struct LlvmTarget {
   std::string triple, cpu, features;
 };
 
-/// This thread's machine of a target, made at first use, when LLVM's generator of its code has been
-/// initialized: machines are not thread-safe, and cost a millisecond to make.
+/// This thread's machine of a target, made at first use, after LLVM's generator of its code has been
+/// initialized. Machines are not thread-safe, and cost a millisecond to make.
 llvm::TargetMachine& machine_for(const LlvmTarget& target);
 /// Makes the module one of the machine's.
 void set_machine(llvm::Module& module, const llvm::TargetMachine& machine);
@@ -28,7 +28,7 @@ void set_machine(llvm::Module& module, const llvm::TargetMachine& machine);
 inline constexpr std::string_view simplify =
     "function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop-mssa(licm),early-cse)";
 
-/// Runs the passes of `pipeline`, in LLVM's notation, then those that `add` adds.
+/// Runs the passes of `pipeline`, in LLVM's notation, then the passes that `add` adds.
 void run_passes(
     llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline,
     llvm::function_ref<void(llvm::ModulePassManager&)> add = [](llvm::ModulePassManager&) {});

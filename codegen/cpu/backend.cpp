@@ -1,3 +1,4 @@
+// The table of the CPU's kernels.
 #include "codegen/cpu/backend.h"
 
 #include "codegen/cpu/launch.h"

@@ -5,13 +5,13 @@
 
 namespace kiln::codegen {
 
-// Of fusions.
+// Fusions.
 Launch launch_pointwise(ir::FusionOp fusion, const CpuTarget& target);
 Launch launch_reduce(ir::FusionOp fusion, const CpuTarget& target);
 Launch launch_dot(ir::FusionOp fusion, ir::PackedDotOp root, const CpuTarget& target);
 Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, const CpuTarget& target);
 Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const CpuTarget& target);
-/// Of a depthwise convolution or a reduce_window.
+/// A depthwise convolution or a reduce_window.
 Launch launch_plane_windows(ir::FusionOp fusion, mlir::Operation* root, const CpuTarget& target);
 Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget& target);
 
@@ -21,7 +21,7 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target);
 Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> packs, const CpuTarget& target);
 /// A sort: operand 0 to operand 1, with operand 2 as scratch memory.
 Launch launch_sort(ir::SortOp sort, const CpuTarget& target);
-/// Of the first elements alone.
+/// A sort of the first elements alone.
 Launch launch_partial_sort(ir::SortOp sort, const CpuTarget& target);
 /// The updates (operand 0) at indices (operand 1) into a copy of x (operand 2).
 Launch launch_scatter(ir::ScatterOp scatter, const CpuTarget& target);

@@ -1,3 +1,4 @@
+// Replaces masked stores of one lane.
 #include "codegen/cpu/one_lane_stores.h"
 
 #include <llvm/ADT/STLExtras.h>

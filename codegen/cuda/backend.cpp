@@ -1,3 +1,4 @@
+// The table of GPU kernels, and their lowering.
 #include "codegen/cuda/backend.h"
 
 #include "codegen/cuda/launch.h"
@@ -11,7 +12,7 @@ namespace {
 
 bool is_f32(ir::PackedDotOp dot) { return dtype_of_value(dot.getResult()) == DType::f32; }
 
-/// Each part of the result is copied by itself: what precedes x along each axis, x, and what follows it.
+/// Each part of the result is copied by itself: along each axis the part before x, x, and the part after it.
 Launches launch_parts(ir::ExtendOp extend) {
   Launches launches;
   const DType dtype = ir::to_tensor_type(extend.getType()).dtype;
@@ -53,7 +54,7 @@ CudaArch cuda_arch_of(const std::string& name) {
 
 Launches CudaBackend::launch(mlir::Operation* op) const {
   Launches launches = cuda_kernels().launch(op, thread_, &scalar_kernels_);
-  // Generic kernels save compiling; those of a GPU are compiled again by its driver all the same.
+  // Generic kernels save compiling; on a GPU the driver compiles them again all the same.
   for (Launch& launch : launches) launch.generic = nullptr;
   return launches;
 }

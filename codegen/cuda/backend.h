@@ -23,8 +23,8 @@ const KernelTable& cuda_kernels();
 /// Kernels are PTX, and the code of a thread is scalar.
 class CudaBackend final : public Backend {
  public:
-  /// `scalar_kernels` computes what has no schedule of GPUs, with a thread for each iteration of the
-  /// outermost loop. It must outlive the back end.
+  /// `scalar_kernels` computes the operations without a schedule for GPUs, with a thread for each iteration
+  /// of the outermost loop. It must outlive the back end.
   CudaBackend(CudaArch arch, const KernelTable& scalar_kernels)
       : arch_(std::move(arch)), scalar_kernels_(scalar_kernels), model_(/*lanes=*/1, *thread_.machine) {}
 

@@ -1,3 +1,4 @@
+// Builds the entry of a GPU kernel.
 #include "codegen/cuda/entry.h"
 
 #include "runtime/cuda/entry_arguments.h"
@@ -13,7 +14,7 @@
 namespace kiln::codegen {
 namespace {
 
-/// Builds the entry in front of the body, which computes iterations [begin, end).
+/// Builds the entry, which calls the body for iterations [begin, end).
 class Entry {
  public:
   Entry(llvm::Module& module, llvm::Function& body, const KernelArguments& arguments, const GpuLaunch& launch)

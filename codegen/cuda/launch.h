@@ -1,3 +1,4 @@
+// The kernels of GPU schedules.
 #pragma once
 #include "codegen/emit/launch.h"
 #include "ir/dialect.h"
@@ -11,13 +12,13 @@ Launch launch_gpu_copy(const StridedBox& box, DType dtype, mlir::Location loc);
 
 // The schedules, of fusions in row fusions too.
 Launch launch_gpu_pointwise(ir::FusionOp fusion);
-/// Of f32.
+/// Contractions of f32.
 Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root);
-/// Of few results; nothing for other products.
+/// Contractions with few results; nothing for others.
 std::optional<Launch> launch_gpu_chains(ir::FusionOp fusion, ir::PackedDotOp root);
-/// Of a dot by tensor_cores.
+/// A dot by tensor_cores.
 Launch launch_gpu_mma(ir::FusionOp fusion, ir::DotOp root);
-/// `code` is that of a thread.
+/// `code` describes a thread.
 Launch launch_gpu_reduce(ir::FusionOp fusion, const CpuTarget& code);
 
 }  // namespace kiln::codegen

@@ -1,3 +1,4 @@
+// The list of PTX instructions that kernels may have.
 #include "codegen/cuda/ptx_check.h"
 
 #include "runtime/fail.h"
@@ -56,7 +57,7 @@ constexpr Allowed allowed[] = {
     {"xor", ".b16 .b32 .b64 .pred"},
 };
 
-/// Of kernels on tensor cores alone.
+/// Allowed in kernels on tensor cores alone.
 constexpr llvm::StringLiteral of_tensor_cores[] = {
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
     "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
@@ -94,7 +95,7 @@ llvm::StringSet<> make_list() {
   add("cvt.rzi", integers, floats);
   add("ld", "global local param shared", untyped);
   add("ld", "global local param shared", integers);
-  // Of memory that no thread writes.
+  // Loads from memory that no thread writes.
   add("ld.global", "nc", untyped);
   add("ld.global", "nc", integers);
   add("st", "global local shared", untyped);
@@ -102,7 +103,7 @@ llvm::StringSet<> make_list() {
   return list;
 }
 
-/// A line, or what is in a line that is a scope: "{ .reg .b16 tmp; mov.b32 {tmp, %r1}, %r2; }".
+/// A line, or the statements of a line that is a scope: "{ .reg .b16 tmp; mov.b32 {tmp, %r1}, %r2; }".
 llvm::SmallVector<llvm::StringRef> statements_of(llvm::StringRef line) {
   line = line.trim();
   if (!line.starts_with("{") || !line.ends_with("}") || line.size() < 2) return {line};
@@ -115,8 +116,8 @@ llvm::SmallVector<llvm::StringRef> statements_of(llvm::StringRef line) {
   return statements;
 }
 
-/// The instruction of a line: what follows a predicate, "@%p1 " or "@!%p1 ". Empty for labels, directives,
-/// braces, comments, and further lines of an instruction, which begin with a brace.
+/// The instruction of a line, without a preceding predicate, "@%p1 " or "@!%p1 ". Empty for labels,
+/// directives, braces, comments, and further lines of an instruction, which begin with a brace.
 llvm::StringRef instruction_of(llvm::StringRef line) {
   line = line.trim();
   if (line.consume_front("@")) line = line.drop_until([](char c) { return c == ' ' || c == '\t'; }).ltrim();

@@ -1,3 +1,4 @@
+// Finds the operands that a kernel writes, and marks loads of others.
 #include "codegen/cuda/read_only.h"
 
 #include <llvm/ADT/DenseSet.h>
@@ -45,7 +46,7 @@ class Memory {
     const llvm::Value* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(
         layout, offset, /*AllowNonInbounds=*/true);
     const std::size_t operand = offset.getZExtValue() / 8;
-    // Scratch memory, which has no number, is behind the others.
+    // Scratch memory, which has no number, follows the others.
     if (base != addresses_ || operand >= arguments_.memory.size()) return std::nullopt;
     return arguments_.memory[operand];
   }

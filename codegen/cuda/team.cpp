@@ -1,3 +1,4 @@
+// Numbers, barriers and shuffles of threads, as NVVM intrinsics.
 #include "codegen/cuda/team.h"
 
 namespace kiln::codegen {

@@ -1,3 +1,4 @@
+// The threads that compute an iteration together.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 
@@ -21,8 +22,8 @@ class Team {
   /// Waits for the threads of a team that is a block; their writes are visible from then on.
   void barrier();
 
-  /// Of scalars in registers: that of the lane `lanes` further on (an own one where there is none), and that
-  /// of lane 0.
+  /// Shuffles of scalars in registers: the value of the lane `lanes` further on (undefined where there is
+  /// none), and the value of lane 0.
   mlir::Value from_further(mlir::Value v, int lanes);
   mlir::Value from_first(mlir::Value v);
 
@@ -41,7 +42,7 @@ class Team {
   unsigned threads_;
 };
 
-/// A team of this size for each iteration, as a block of its own.
+/// A team of this size for each iteration: a block.
 GpuLaunch block_per_row(unsigned threads);
 /// A warp for each, several in a block: without barriers.
 GpuLaunch warp_per_row();

@@ -1,3 +1,4 @@
+// Runs NVIDIA's ptxas and disassemblers.
 #include "codegen/cuda/toolkit.h"
 
 #include "runtime/env.h"

@@ -1,3 +1,4 @@
+// The compilation of a graph: dialect, passes, plan, kernels.
 #include "codegen/driver/compile.h"
 
 #include "codegen/driver/compile_module.h"
@@ -48,7 +49,7 @@ std::string text_of(mlir::Operation* op) {
 using Clock = std::chrono::steady_clock;
 
 /// Calls of an executable with generic kernels before it is compiled for its own sizes: a program that meets
-/// a size so often is likely to meet it again.
+/// a size this often is likely to meet it again.
 constexpr std::int64_t generic_calls = 2;
 
 GenericKernels generic_from_environment() {
@@ -76,7 +77,7 @@ std::unique_ptr<const codegen::Backend> backend_of(const CompileOptions& options
   return codegen::select_backend({options.backend, options.isa, options.gpu});
 }
 
-/// What the passes need; the compilation outlives it.
+/// The options of the passes; the compilation outlives them.
 passes::PipelineOptions pipeline_options(const codegen::Compilation& c) {
   const CompileOptions& options = c.options;
   Stages* const stages = c.stages;
@@ -135,10 +136,10 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
   passes::run_pipeline(module, pipeline);
   if (c.kept) c.kept->add_constants(constants + constant_bytes(module));
   const auto in_kernels = Clock::now();
-  // The bodies of loops and branches stand in front of the graph's own function.
+  // The bodies of loops and branches precede the graph's own function.
   auto function = llvm::cast<mlir::func::FuncOp>(module.getBody()->back());
-  // Shared ones only if the plan is made again later, and not for people who look at the code: they want to
-  // see what lasts.
+  // Shared kernels only if the plan is made again later, and not for people who look at the code: they want
+  // to see the lasting code.
   const bool lasts = !c.again || c.stages;
   const bool any = !(lasts && c.options.generic == GenericKernels::shared);
   kernels.generic = any ? c.options.generic : GenericKernels::never;

@@ -1,3 +1,4 @@
+// Graphs to executables: the interface of code generation.
 #pragma once
 #include "codegen/target/isa.h"
 #include "ir/graph.h"
@@ -11,19 +12,19 @@
 
 namespace kiln {
 
-/// Which plans use generic kernels, which sizes share (kernel_cache.h): none; those of compile(), until an
-/// executable has been called a few times; all, for tests. Bits never depend on it.
+/// The use of generic kernels, which sizes share (kernel_cache.h). never: none. shared: plans of compile(),
+/// until an executable has been called a few times. always: all, for tests. Bits never depend on it.
 enum class GenericKernels { never, shared, always };
 
 struct CompileOptions {
   Isa isa = Isa::host;  ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
   std::string gpu;      ///< "sm_80", "sm_90": kernels are PTX
-  /// A row of codegen/registry; empty: that of GPUs if `gpu` is set, else of CPUs.
+  /// A row of codegen/registry; empty: the GPU's row if `gpu` is set, else the CPU's.
   std::string backend = {};
   Device device = {};  ///< of executables; one that is no CPU needs `gpu`
-  /// Of matrix products on GPUs; bits on the CPU never depend on it.
+  /// Precision of matrix products on GPUs; bits on the CPU never depend on it.
   Precision precision = Precision::fast;
-  bool fuse = true;      ///< off: one kernel per primitive, for looking at what fusion does
+  bool fuse = true;      ///< off: one kernel per primitive, to see the effect of fusion
   std::string dump_dir;  ///< KILN_DUMP: a folder that gets every stage as a file
   /// KILN_DUMP_PASSES=1: the folder also gets a file after each pass, which says where it changed nothing.
   bool dump_passes = false;

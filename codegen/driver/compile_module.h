@@ -1,3 +1,4 @@
+// The steps of one compilation.
 #pragma once
 #include "codegen/backend/backend.h"
 #include "codegen/driver/compile.h"
@@ -16,7 +17,7 @@
 
 namespace kiln::codegen {
 
-/// One compilation: what its steps share. `stages` is null if nobody wants texts.
+/// The state that the steps of one compilation share. `stages` is null if nobody wants texts.
 struct Compilation {
   mlir::MLIRContext& context;
   const CompileOptions& options;

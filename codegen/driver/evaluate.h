@@ -1,3 +1,4 @@
+// Evaluation of modules, for constant folding.
 #pragma once
 #include "codegen/driver/compile.h"
 

@@ -1,3 +1,4 @@
+// The linker of the process.
 #include "codegen/driver/jit.h"
 
 #include "codegen/driver/memory_room.h"
@@ -28,7 +29,7 @@ llvm::orc::LLJIT& linker() {
     if (!made) fail_internal("the JIT linker could not be made: {}", llvm::toString(made.takeError()));
     (*made)->getExecutionSession().setErrorReporter(
         [](llvm::Error error) { link_errors += ": " + llvm::toString(std::move(error)); });
-    // What kernels call: libm for the rarest functions, the sanitizer's runtime.
+    // Functions that kernels call: libm's for the rarest functions, the sanitizer's runtime.
     auto symbols = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
         (*made)->getDataLayout().getGlobalPrefix());
     if (!symbols)

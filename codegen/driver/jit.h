@@ -1,3 +1,4 @@
+// Mapping of objects into the process.
 #pragma once
 #include "codegen/driver/lower.h"
 #include "runtime/executable.h"
@@ -8,7 +9,7 @@ namespace kiln::codegen {
 /// other object may define its symbol. Any thread. Throws when the object cannot be linked.
 std::shared_ptr<Kernel> load_object(const KernelObject& object);
 
-/// The linker's table of names drops those of code that is unmapped.
+/// Drops the names of unmapped code from the linker's table.
 void forget_unloaded_symbols();
 
 }  // namespace kiln::codegen

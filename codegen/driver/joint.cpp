@@ -1,3 +1,4 @@
+// The code of recorded calls: entries as bytecode, backward code by request.
 #include "codegen/driver/joint.h"
 
 #include "codegen/driver/compile_module.h"
@@ -22,8 +23,8 @@ std::string bytecode_of(mlir::ModuleOp module) {
   return bytes;
 }
 
-/// Replaces the arguments of running sums that there are not by -0.0 (0 for integers), to which the first
-/// term of a sum is added without a change. `saved` arguments follow them.
+/// Replaces the arguments of missing running sums by -0.0 (0 for integers): a first term is added to it
+/// without a change. `saved` arguments follow them.
 void drop_running(mlir::func::FuncOp function, const std::vector<bool>& running, std::size_t saved) {
   mlir::Block& block = function.getBody().front();
   mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(&block);

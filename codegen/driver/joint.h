@@ -1,3 +1,4 @@
+// The code of recorded calls.
 #pragma once
 #include "codegen/driver/compile.h"
 #include "ir/step_graph.h"
@@ -22,8 +23,8 @@ namespace kiln {
 
 /// The code of a recorded call: the two entries of one joint function (ir/build.h), which passes/joint.h cut.
 /// A call runs the forward entry, and keeps the saved part of the arena until a backward pass runs the
-/// backward entry, which overwrites it. Immutable but for what is compiled at first use. Any thread may use
-/// it.
+/// backward entry, which overwrites it. Immutable except for code that is compiled at first use. Any thread
+/// may use it.
 class JointCode {
  public:
   /// The two entries as bytecode. `forward_code` is the compiled forward entry, which prepacks no trained
@@ -36,12 +37,12 @@ class JointCode {
   JointCode(Entries entries, const CompileOptions& options);
   JointCode(const JointCode&) = delete;
 
-  /// From the graph's inputs to its outputs and the saved values. `versions`: the sum of those of the
+  /// From the graph's inputs to its outputs and the saved values. `versions`: the sum of the versions of the
   /// trained parameters' arrays. A call after another with the same contents keeps prepacked constants of
-  /// them; a step of training writes them, so that a prepacked constant would be used once.
+  /// them. A step of training writes them, so that a prepacked constant would be used once.
   const Executable& forward(std::uint64_t versions) const;
-  /// From `inputs` and `outputs` of the graph, the heads, those running sums that the call has, and the saved
-  /// values, to the sums that get a term. `running`: by sum, whether there is one.
+  /// From `inputs` and `outputs` of the graph, the heads, the running sums of the call, and the saved values,
+  /// to the sums that get a term. `running`: by sum, whether there is one.
   std::shared_ptr<const Executable> backward(const std::vector<bool>& running) const;
 
   Device device() const { return options_.device; }

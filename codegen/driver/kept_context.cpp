@@ -1,3 +1,4 @@
+// The idle contexts of MLIR.
 #include "codegen/driver/kept_context.h"
 
 #include "ir/dialect.h"

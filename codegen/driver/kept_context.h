@@ -1,3 +1,4 @@
+// The MLIR contexts of compilations.
 #pragma once
 #include <mlir/IR/MLIRContext.h>
 
@@ -6,11 +7,10 @@
 
 namespace kiln::codegen {
 
-/// The MLIR context of a compilation. Idle contexts are kept for later ones: making one, with the dialects of
-/// graphs, takes half as long as the passes of a small graph, and loading the dialects of kernels as long as
-/// lowering a small kernel to LLVM's dialect. What a compilation adds to its context (types, attributes,
-/// locations) lives as long as the context, which ends when that has become much. An object belongs to one
-/// thread.
+/// The MLIR context of a compilation. Idle contexts are kept for later ones. Making one, with the dialects of
+/// graphs, takes half as long as the passes of a small graph; loading the dialects of kernels takes as long
+/// as lowering a small kernel to LLVM's dialect. Types, attributes and locations of a compilation live as
+/// long as its context, which ends when they have become many. An object belongs to one thread.
 class KeptContext {
  public:
   /// A context for about `nodes` nodes: an idle one, or a new one. `own`: a new one that is not kept, so that

@@ -1,3 +1,4 @@
+// The kernels of plans: from memory, from disk, or compiled.
 #pragma once
 #include "codegen/driver/compile.h"
 #include "codegen/driver/lower.h"
@@ -13,16 +14,16 @@ std::string kernel_stamp(const Backend& backend);
 /// compiled (and stored in both), on the threads that a call may use. Equal requests are compiled once, even
 /// by several threads at the same time. The requests' locations belong to `context`; `graph` is for people.
 /// `stages`, when not null, receives the kernels' texts: the code is generated anew for it. Memory keeps
-/// kernels that nothing uses any more, up to KILN_KERNELS_MAX_COUNT of all; then those that were requested
-/// longest ago are unloaded.
+/// unused kernels, up to KILN_KERNELS_MAX_COUNT kernels in all; then the least recently requested ones are
+/// unloaded.
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,
                                                        const Backend& backend, llvm::StringRef graph,
                                                        Stages* stages);
 
-/// Whether a plan has `generic` in place of `special`, which gives the same bits faster. Of `shared` ones:
-/// where `special` is neither in memory nor on disk, but `generic` is, or a plan before this one could have
-/// had it. So the first size that a program meets has kernels of its own, and later ones share one more.
+/// Whether a plan has `generic` in place of `special`, which gives the same bits faster. `shared` ones: if
+/// `special` is neither in memory nor on disk, but `generic` is, or an earlier plan could have had it. So the
+/// first size that a program meets has specialised kernels, and later sizes share the generic ones.
 bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Backend& backend,
                   GenericKernels which);
 /// A plan could have had this one.

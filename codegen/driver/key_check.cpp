@@ -1,3 +1,4 @@
+// Compares the texts of kernels with equal keys.
 #include "codegen/driver/key_check.h"
 
 #include "codegen/driver/lower.h"

@@ -1,3 +1,4 @@
+// A check that kernels' keys are complete.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 #include "runtime/disk_cache.h"
@@ -7,9 +8,9 @@ namespace kiln::codegen {
 /// Whether KILN_CHECK_KERNELS is "1" or "on". Read once.
 bool checks_kernels();
 
-/// Emits the kernel and compares its text with that of the first request of the same key in this process:
-/// equal keys must mean equal code, or a network would run the kernel of another. Safe to call from any
-/// thread, with a context of its own. Throws an internal error that shows the first lines that differ.
+/// Emits the kernel and compares its text with the first request of the same key in this process. Equal keys
+/// must mean equal code, or a network would run the kernel of another. Any thread may call it, each with a
+/// separate context. Throws an internal error that shows the first lines that differ.
 void check_key(mlir::MLIRContext& context, const KernelRequest& request, const CpuTarget& target,
                const CacheKey& key);
 

@@ -1,3 +1,4 @@
+// Emits kernels and lowers them to LLVM's dialect.
 #include "codegen/driver/lower.h"
 
 #include "codegen/driver/memory_room.h"

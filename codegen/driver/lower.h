@@ -1,3 +1,4 @@
+// A kernel's request to its code.
 #pragma once
 #include "codegen/backend/backend.h"
 #include "codegen/driver/stages.h"
@@ -15,9 +16,9 @@ struct KernelObject {
   Blob bytes;
 };
 
-/// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is that of the request's
+/// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the context of the request's
 /// location; several threads may use one context. `stages`, which may be null, receives the text "mlir" and
-/// those of Backend::lower(). Throws an internal error when a stage rejects the code.
+/// the texts of Backend::lower(). Throws an internal error when a stage rejects the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Backend& backend, Stages* stages);
 

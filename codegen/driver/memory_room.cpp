@@ -1,3 +1,4 @@
+// Probes for memory and mappings.
 #include "codegen/driver/memory_room.h"
 
 #include "codegen/driver/kernel_cache.h"

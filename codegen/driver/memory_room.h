@@ -1,18 +1,19 @@
+// Memory that LLVM and MLIR need before they are called.
 #pragma once
 #include <cstddef>
 #include <string_view>
 
 /// LLVM and MLIR do not survive without memory: they end the process, write to a null pointer, or throw
-/// std::bad_alloc through code that does not release its locks. They are only called when there is memory
-/// for their next step. It is not reserved, so another thread may take it: then LLVM throws, if it can.
+/// std::bad_alloc through code that does not release its locks. They are only called when there is memory for
+/// their next step. It is not reserved, so another thread may take it; LLVM then throws, if it can.
 namespace kiln::codegen {
 
 /// For one kernel, or one step of linking: ten times the largest that was measured.
 inline constexpr std::size_t kernel_room = std::size_t{32} << 20;
 
-/// Throws kiln::Error, naming `graph`, when the process may not have `bytes` more, nor a few mappings of
-/// memory: a kernel takes two or three, and without any left malloc() fails too. First gives back the blocks
-/// that the pool keeps, and the kernels that nothing uses.
+/// Throws kiln::Error, naming `graph`, when the process may not have `bytes` more, or a few more mappings of
+/// memory: a kernel takes two or three, and without any left malloc() fails too. First gives back the pool's
+/// blocks and unused kernels.
 void require_room(std::size_t bytes, std::string_view graph);
 
 /// Throws kiln::Error, naming `graph`, when the process has about as many mappings as Linux gives one.

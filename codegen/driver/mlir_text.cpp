@@ -1,3 +1,4 @@
+// Names arguments and moves constants for the text of a kernel.
 #include "codegen/driver/mlir_text.h"
 
 #include <llvm/ADT/MapVector.h>
@@ -19,9 +20,9 @@ void hoist_constants(mlir::LLVM::LLVMFuncOp function) {
   for (auto& [value, constant] : llvm::reverse(first)) constant->moveBefore(&entry, entry.begin());
 }
 
-/// Locations are printed as names of values: of the function's arguments, and of the loads from its argument
-/// arrays (KernelBuilder::param, KernelBuilder::buffer), which are the only invariant ones. Others name
-/// source operators.
+/// Locations are printed as names of values. Kept are the function's arguments and the loads from its
+/// argument arrays (KernelBuilder::param, KernelBuilder::buffer), which are the only invariant loads. Other
+/// locations name source operators.
 void keep_names_of_arguments(mlir::LLVM::LLVMFuncOp function) {
   const mlir::Location unknown = mlir::UnknownLoc::get(function.getContext());
   function.getBody().walk([&](mlir::Operation* op) {

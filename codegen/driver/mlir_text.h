@@ -1,3 +1,4 @@
+// Kernels as MLIR text.
 #pragma once
 #include <mlir/IR/BuiltinOps.h>
 

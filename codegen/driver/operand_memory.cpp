@@ -1,3 +1,4 @@
+// Groups operands whose memory may overlap.
 #include "codegen/driver/operand_memory.h"
 
 namespace kiln::codegen {

@@ -1,3 +1,4 @@
+// Which operands of a step share memory.
 #pragma once
 #include "runtime/plan.h"
 

@@ -1,3 +1,4 @@
+// `kiln opt`.
 #include "codegen/driver/opt_main.h"
 
 #include "codegen/driver/evaluate.h"

@@ -1,3 +1,4 @@
+// `kiln opt`.
 #pragma once
 #include <kiln/export.h>
 

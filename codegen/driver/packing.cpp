@@ -1,3 +1,4 @@
+// Recognises the pack of a whole parameter.
 #include "codegen/driver/packing.h"
 
 #include "codegen/emit/window_order.h"

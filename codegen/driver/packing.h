@@ -1,3 +1,4 @@
+// The order of a parameter's elements in a prepacked constant.
 #pragma once
 #include "ir/dialect.h"
 #include "runtime/packing.h"

@@ -1,3 +1,4 @@
+// Writes the line of progress to the terminal.
 #include "codegen/driver/progress.h"
 
 #include <cstdio>
@@ -7,7 +8,7 @@
 namespace kiln::codegen {
 namespace {
 
-/// From the beginning of the terminal's line, over what stands there.
+/// Overwrites the terminal's line from its beginning.
 void show(const std::string& text) {
   const std::string line = "\r\x1b[K" + text;
   std::fwrite(line.data(), 1, line.size(), stderr);

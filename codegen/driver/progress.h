@@ -1,3 +1,4 @@
+// Progress of long compilations.
 #pragma once
 #include <chrono>
 #include <cstddef>

@@ -1,3 +1,4 @@
+// The plan of a function: its steps, buffers, constants and kernels.
 #include "codegen/driver/schedule.h"
 
 #include "codegen/driver/kernel_cache.h"
@@ -21,7 +22,7 @@ namespace {
 
 using Space = BufferRef::Space;
 
-/// Elements of a constant as they lie in memory.
+/// Elements of a constant in the order of memory.
 std::shared_ptr<const Buffer> constant_buffer(ir::ConstantOp op) {
   auto value = llvm::cast<mlir::DenseElementsAttr>(op.getValue());
   TensorType type = ir::to_tensor_type(op.getType());
@@ -185,7 +186,7 @@ class Scheduler {
     }
     if (launch.uses_random) step.operands.push_back({Space::rng, 0, 0});
     if (!launch.table.empty()) step.operands.push_back(table(launch.table));
-    bytes.resize(step.operands.size());  // nothing overlaps those
+    bytes.resize(step.operands.size());  // nothing overlaps the rest
     step.locations = source_lines(op->getLoc());
     planned_.push_back({std::move(step), std::move(bytes), std::nullopt, std::nullopt,
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::row_fusion_attr),
@@ -203,7 +204,7 @@ class Scheduler {
     p.request = std::move(launch.request);
   }
 
-  /// What a step could have had is remembered for later plans only.
+  /// Generic kernels that a step could have had are remembered for later plans only.
   void choose_generic() {
     llvm::SmallVector<PlannedStep*> chosen;
     for (PlannedStep& p : planned_)
@@ -266,13 +267,14 @@ class Scheduler {
            place(op.getResult(0)).space == Space::prepacked;
   }
 
-  /// The steps from `first` on, those of `op`, leave the call.
+  /// Moves the steps of `op`, from `first` on, out of the call.
   void keep(mlir::Operation& op, std::size_t first) {
     const auto number = static_cast<std::uint32_t>(plan_.prepacked.size());
     PrepackedPlan prepacked{};
     for (mlir::Value v : op.getResults())
       prepacked.bytes = std::max(prepacked.bytes, place(v).offset + ir::to_tensor_type(v.getType()).bytes());
-    // Its identity, whatever executable makes it: what it is made from, and the kernels with what they read.
+    // Key of the prepacked constant, independent of the executable: its inputs, and the kernels that derive
+    // it with their parameters and constants.
     std::string text;
     for (mlir::Value v : op.getOperands()) text += ";" + identity(place(v), number, prepacked.inputs);
     for (PlannedStep& p : llvm::MutableArrayRef(planned_).drop_front(first)) {
@@ -286,8 +288,8 @@ class Scheduler {
     plan_.prepacked.push_back(std::move(prepacked));
   }
 
-  /// What a step of prepacked constant `number` reads or writes, with parameters by their place in `inputs`,
-  /// which grows.
+  /// The identity of memory that a step of prepacked constant `number` reads or writes. Parameters are
+  /// numbered by their place in `inputs`, which grows.
   std::string identity(const BufferRef& ref, std::uint32_t number, std::vector<std::size_t>& inputs) {
     const auto input = [&](std::size_t i) {
       if (!llvm::is_contained(inputs, i)) inputs.push_back(i);

@@ -1,3 +1,4 @@
+// Planned functions to plans.
 #pragma once
 #include "codegen/driver/compile.h"
 #include "codegen/driver/lower.h"
@@ -18,8 +19,8 @@ struct LoadedKernels {
   bool are_generic = false;                        ///< whether one is
 };
 
-/// The plan of a function after passes::run_pipeline; `loaded` gets its kernels and those of its bodies.
-/// `stages` as in get_kernels.
+/// The plan of a function after passes::run_pipeline; `loaded` gets its kernels and the kernels of its
+/// bodies. `stages` as in get_kernels.
 ExecutablePlan make_plan(mlir::func::FuncOp function, const Backend& backend, LoadedKernels& loaded,
                          Stages* stages);
 

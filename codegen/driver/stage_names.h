@@ -1,3 +1,4 @@
+// The names of stages.
 #pragma once
 #include <string_view>
 #include <utility>

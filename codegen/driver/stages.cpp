@@ -1,3 +1,4 @@
+// Writes the texts of stages to a folder.
 #include "codegen/driver/stages.h"
 
 #include "codegen/driver/compile.h"

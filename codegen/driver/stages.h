@@ -1,3 +1,4 @@
+// The texts of a compilation's stages.
 #pragma once
 #include "codegen/backend/stage_texts.h"
 

@@ -1,3 +1,4 @@
+// Counters of compilations.
 #pragma once
 #include <atomic>
 #include <cstdint>

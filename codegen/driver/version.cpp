@@ -1,3 +1,4 @@
+// Versions of Kiln and of LLVM.
 #include "codegen/driver/compile.h"
 #include "codegen/target/cpu_target.h"
 

@@ -1,3 +1,4 @@
+// Divides extended arrays into strided boxes.
 #include "codegen/emit/extension.h"
 
 #include "ir/views.h"

@@ -19,7 +19,7 @@ struct ExtendedAxis {
   std::int64_t high() const { return extent - low - inner; }
 };
 
-/// Consecutive elements of the result along an axis: those of the operand from `from` on, `step` apart.
+/// Consecutive elements of the result along an axis: elements of the operand from `from` on, `step` apart.
 struct AxisPart {
   std::int64_t to, count, from, step;
 };

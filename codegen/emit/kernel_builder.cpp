@@ -1,3 +1,4 @@
+// Emits loads, stores, shuffles and loops.
 #include "codegen/emit/kernel_builder.h"
 
 #include "codegen/math/math.h"
@@ -75,7 +76,7 @@ mlir::Value KernelBuilder::shuffle(Value a, Value b_, llvm::ArrayRef<std::int32_
 
 mlir::Value KernelBuilder::join(llvm::ArrayRef<Value> parts) {
   if (parts.size() == 1) return parts.front();
-  // Both operands of a shuffle have the same size, so each part is first widened to that of the result.
+  // Both operands of a shuffle have the same size, so each part is first widened to the result's size.
   const std::int64_t side = lanes_in(parts.front()), all = side * static_cast<std::int64_t>(parts.size());
   Value joined;
   for (auto [i, part] : llvm::enumerate(parts)) {
@@ -271,10 +272,9 @@ llvm::SmallVector<mlir::Value> KernelBuilder::load_transposed(llvm::ArrayRef<Val
 llvm::SmallVector<mlir::Value> KernelBuilder::load_half_transposed(llvm::ArrayRef<Value> addresses, DType d,
                                                                    Value mask) {
   // Bits of the numbers of addresses, elements, registers and lanes. Joining loads of two addresses makes a
-  // bit of the addresses the highest one of the lanes. If it is the highest one of the addresses, the others
-  // are exchanged. Of registers of four blocks of 16 bytes it is the second one instead: then the highest bit
-  // is left, in the numbers of the registers, and selecting every second block moves it into those of the
-  // lanes.
+  // bit of the addresses the highest lane bit. If it is the highest address bit, only the other bits have to
+  // be exchanged. With registers of four blocks of 16 bytes it is the second highest instead: the highest bit
+  // is then a register bit, and selecting every second block makes it a lane bit.
   const auto lanes = static_cast<int>(addresses.size()), half = lanes / 2,
              block = std::max(16 / static_cast<int>(size_of(d)), 1);
   const bool of_four = lanes == 4 * block;

@@ -1,3 +1,4 @@
+// The builder of kernels' code.
 #pragma once
 #include "codegen/target/cpu_target.h"
 #include "codegen/target/tuning.h"
@@ -64,7 +65,7 @@ class KernelBuilder {
   Value rem(Value x, Value y) { return mlir::arith::RemUIOp::create(b, loc, x, y); }
   Value min(Value x, Value y) { return mlir::arith::MinSIOp::create(b, loc, x, y); }
   Value max(Value x, Value y) { return mlir::arith::MaxSIOp::create(b, loc, x, y); }
-  /// Of an i64 that is not 0.
+  /// `x` is an i64 that is not 0.
   Value trailing_zeros(Value x) {
     return mlir::LLVM::CountTrailingZerosOp::create(b, loc, i64(), x, /*is_zero_poison=*/true);
   }
@@ -89,7 +90,7 @@ class KernelBuilder {
   Value shuffle(Value a, Value b, llvm::ArrayRef<std::int32_t> lanes);
   /// The concatenation of vectors of one size.
   Value join(llvm::ArrayRef<Value> parts);
-  /// `count` lanes, of which lane l is lane_of(l) of the vector.
+  /// `count` lanes; lane l is lane_of(l) of the vector.
   Value select_lanes(Value vector, int count, llvm::function_ref<int(int lane)> lane_of);
   /// Whether lane l is below `count`.
   Value mask_below(Value count, int lanes);
@@ -116,16 +117,17 @@ class KernelBuilder {
   /// lanes.
   Value load_every(Value address, std::int64_t step, DType d, int lanes, Value mask = {});
   /// Loads n consecutive elements at each of n addresses, n a power of two, and transposes them: lane j of
-  /// result i is element i at address j, or 0 if that is null. `mask` is over the elements of an address.
+  /// result i is element i at address j, or 0 if that address is null. `mask` is over the elements of an
+  /// address.
   llvm::SmallVector<Value> load_transposed(llvm::ArrayRef<Value> addresses, DType d, Value mask = {});
-  /// The first n / 2 elements, n at least 4, and no address null. It takes fewer shuffles than half of the
-  /// other, as halves of registers are inserted from memory by units that do not shuffle, but twice as many
+  /// The first n / 2 elements, n at least 4, no address null. It takes fewer shuffles than half of the other,
+  /// because units that do not shuffle insert halves of registers from memory. But it takes twice as many
   /// loads, which limit copies from beyond L1.
   llvm::SmallVector<Value> load_half_transposed(llvm::ArrayRef<Value> addresses, DType d, Value mask = {});
   /// Memory on the stack, aligned to a cache line, until the kernel returns. It is allocated in the entry
   /// block: once, even if the code is in a loop.
   Value stack(DType d, std::int64_t elements);
-  /// Of all memory, as one array.
+  /// The index of an element if all memory is one array.
   Value number_of_element(Value address, DType d);
   Value is_line_aligned(Value address);
   /// A non-temporal store: lines are not read into the caches first. The first address of a row is
@@ -168,11 +170,11 @@ class KernelBuilder {
  private:
   /// An invariant load: no kernel writes into its arrays of buffers and parameters, which LLVM cannot know.
   Value load_argument(mlir::Type type, Value array, std::int64_t i, const llvm::Twine& name);
-  /// Replaces each two registers whose numbers differ in `bit` by two selections of their lanes, which are
-  /// `apart` lanes apart: the first one's lane l is lane_of(l) of both, one after the other.
+  /// Replaces each two registers whose numbers differ in `bit` by two selections of their lanes, `apart`
+  /// lanes apart. The first one's lane l is lane_of(l) of both, one after the other.
   void mix_pairs(llvm::MutableArrayRef<Value> registers, int bit, int apart,
                  llvm::function_ref<int(int lane)> lane_of);
-  /// Exchanges the bits below `end` of the numbers of registers with those of lanes: of two registers that
+  /// Exchanges the bits below `end` of the numbers of registers with the bits of lanes: of two registers that
   /// differ in a bit, the off-diagonal blocks. Within 16 bytes these are unpack instructions.
   void exchange_bits_below(int end, llvm::MutableArrayRef<Value> registers);
   Value to_register(Value memory, DType d, int lanes);
@@ -180,13 +182,13 @@ class KernelBuilder {
   unsigned alignment(DType d) { return static_cast<unsigned>(size_of(d)); }
 };
 
-/// What each launch of a kernel passes to it.
+/// The arguments that each launch of a kernel passes to it.
 struct KernelArguments {
   std::size_t operands = 0;  ///< with scratch memory, which is the last
   std::size_t params = 0;
   bool has_scratch = false;
-  /// Of each operand but the scratch memory: which memory it is in. Those of one number may overlap; no two
-  /// others do.
+  /// By operand except the scratch memory: the number of its memory. Operands of one number may overlap; no
+  /// two others do.
   std::vector<int> memory = {};
 };
 

@@ -1,3 +1,4 @@
+// Appends parameters in the order of their names.
 #include "codegen/emit/kernel_params.h"
 
 #include "runtime/fail.h"

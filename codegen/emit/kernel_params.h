@@ -1,3 +1,4 @@
+// Parameters of kernels by name.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 
@@ -55,7 +56,7 @@ class KernelParams {
     append_params(params, list.names, values);
   }
 
-  /// Those that begin at params[first].
+  /// The parameters that begin at params[first].
   KernelParams(KernelBuilder& e, mlir::Value params, std::int64_t first = 0)
       : e_(&e), params_(params), first_(first) {}
   /// Loads one.
@@ -67,7 +68,7 @@ class KernelParams {
   static constexpr std::int64_t end(std::size_t groups) {
     return size + static_cast<std::int64_t>(groups) * Group::size;
   }
-  /// Of several groups that follow these, one after the other: an axis' parameters, for example.
+  /// One of several groups that follow these, one after the other: an axis' parameters, for example.
   template <class Group>
   Group group(std::size_t i) const {
     return {*e_, params_, first_ + end<Group>(i)};

@@ -1,3 +1,4 @@
+// Grains of tasks, and names of kernels.
 #include "codegen/emit/launch.h"
 
 #include "codegen/target/tuning.h"

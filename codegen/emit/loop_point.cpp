@@ -1,11 +1,11 @@
-// A point of a loop nest: what its lanes load and store.
+// A point of a loop nest: the loads and stores of its lanes.
 #include "codegen/emit/loop_nest.h"
 #include "codegen/target/tuning.h"
 
 namespace kiln::codegen {
 namespace {
 
-/// What an access with an innermost stride of 0 reads at `lanes` consecutive points from `phase` on.
+/// Loads an access with an innermost stride of 0 at `lanes` consecutive points from `phase` on.
 mlir::Value load_hoisted(KernelBuilder& e, const StridedAccess& access, mlir::Value address, int lanes,
                          int phase) {
   if (access.cycle == 1) return e.splat(e.load_scalar(address, access.dtype), lanes);

@@ -118,14 +118,14 @@ class LoopNest::OuterLoops {
     emit_turns(loop, rows_, loop.from, done);
     if (!nest_.uses_square_blocks()) return emit_turns(loop, 1, done, loop.to);
     if (nest_.has_few_rows()) return;
-    // The last square of rows overlaps those before it.
+    // The last square of rows overlaps the preceding ones.
     const auto last_square = [&](mlir::Value i) { return e_.min(i, e_.sub(loop.to, side)); };
     e_.when(
         e_.less(e_.sub(loop.to, loop.from), side), [&] { emit_turns(loop, 1, done, loop.to); },
         [&] { emit_turns(loop, nest_.lanes_, done, loop.to, last_square); });
   }
 
-  /// Square blocks in as many rows as possible; then, row by row, the remainders of those rows, and the
+  /// Square blocks in as many rows as possible; then, row by row, the remainders of these rows, and the
   /// remaining rows.
   void emit_squares(const AxisLoop& loop, mlir::Value side, mlir::Value done) {
     if (!nest_.has_narrow_rows()) last_ = e_.whole_steps(zero_, extent_, side);

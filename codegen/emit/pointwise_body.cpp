@@ -14,7 +14,7 @@ constexpr ParamNames gather_names{"gather_stride", "gather_extent"};
 using CounterParams = KernelParams<counter_names>;
 using GatherParams = KernelParams<gather_names>;
 
-/// The accesses of a fusion's loops: those of the expression's leaves, then the outputs.
+/// The accesses of a fusion's loops: first of the expression's leaves, then of the outputs.
 struct PointwiseAccesses {
   Dims extents;
   std::vector<StridedAccess> all;

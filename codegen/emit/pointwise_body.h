@@ -1,3 +1,4 @@
+// The computation of a pointwise fusion at a point.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 #include "codegen/emit/loop_nest.h"
@@ -17,8 +18,8 @@ struct GatherLeaf {
   DType index_dtype;
 };
 
-/// What a pointwise fusion computes at a point, whatever loops lead there. Its accesses are those of the
-/// nest: of the expression's leaves, then of the outputs.
+/// The computation of a pointwise fusion at a point, whatever loops lead there. Its accesses are the nest's:
+/// of the expression's leaves, then of the outputs.
 struct PointwiseBody {
   ScalarExpr expr;
   std::vector<std::size_t> leaf_access;
@@ -27,7 +28,7 @@ struct PointwiseBody {
   int random_state;  // operand
 
   bool uses_random() const { return !expr.counter_offsets().empty(); }
-  /// Its parameters follow those of the nest.
+  /// Its parameters follow the nest's.
   void append_params(std::vector<std::int64_t>& params) const;
 };
 
@@ -43,15 +44,15 @@ struct PointwiseFusion {
 /// Emits the body at points of a nest.
 class PointwiseEmitter {
  public:
-  /// Loads the random state, if the body uses it, and what gathers need: before loops, which LLVM could not
-  /// move loads out of, as it does not know that they have a first turn.
+  /// Loads the random state, if the body uses it, and the strides and extents that gathers need. They are
+  /// loaded before loops: LLVM could not hoist the loads, as it does not know that a loop has a first turn.
   PointwiseEmitter(KernelBuilder& e, const PointwiseBody& body, const LoopNest& nest, const KernelArgs& args);
 
   /// The outputs at a point. `software_prefetch`: of operands that stream from memory.
   llvm::SmallVector<mlir::Value> values(LoopPoint& at, bool software_prefetch = false);
 
  private:
-  /// `words` are those of the leaf's counter, once they are computed.
+  /// `words` belong to the leaf's counter, once they are computed.
   mlir::Value random(const Leaf& leaf, LoopPoint& at, std::size_t access, std::optional<PhiloxWords>& words);
   mlir::Value gather(const Leaf& leaf, LoopPoint& at, const GatherLeaf& g);
 
@@ -59,7 +60,7 @@ class PointwiseEmitter {
   const PointwiseBody& body_;
   std::size_t first_param_;
   mlir::Value params_, seed_, counter_;
-  /// Of each gather: between its indices' elements, and the last index.
+  /// By gather: the stride between its indices' elements, and the last index.
   struct GatheredAxis {
     mlir::Value stride, last;
   };

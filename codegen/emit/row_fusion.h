@@ -1,3 +1,4 @@
+// Kernels of row fusions.
 #pragma once
 #include "codegen/emit/launch.h"
 #include "codegen/target/machine.h"
@@ -20,9 +21,9 @@ struct PlannedStep {
   std::shared_ptr<Launch> generic = {};          ///< Launch::generic
 };
 
-/// Fuses consecutive steps of one row fusion into one step with one kernel, which takes a block of rows
-/// through the code of all of them before the next block. Steps whose loops cannot be divided into the same
-/// rows stay separate.
+/// Fuses consecutive steps of one row fusion into one step. Its kernel takes a block of rows through the code
+/// of all of them before the next block. Steps whose loops cannot be divided into the same rows stay
+/// separate.
 std::vector<PlannedStep> fuse_rows(std::vector<PlannedStep> steps, const Machine& machine);
 
 }  // namespace kiln::codegen

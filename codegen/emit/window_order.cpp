@@ -1,3 +1,4 @@
+// Offsets of taps in the order of a convolution's sum.
 #include "codegen/emit/window_order.h"
 
 namespace kiln::codegen {

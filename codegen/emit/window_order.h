@@ -1,3 +1,4 @@
+// The order of a convolution's contracted index.
 #pragma once
 #include "codegen/emit/loop_nest.h"
 

@@ -1,3 +1,4 @@
+// Casts between dtypes in registers.
 #include "codegen/math/casts.h"
 
 #include <limits>
@@ -16,8 +17,8 @@ Num cast_float(Num x, DType to, Isa isa) {
   return to == DType::f64 ? to_f64(x) : to_f32(x);
 }
 
-/// An f64 that rounds to any float of at most 40 bits as x itself would: what f64 cannot hold is kept as a
-/// sticky bit.
+/// An f64 that rounds to any float of at most 40 bits as x itself would: bits that f64 cannot hold are kept
+/// as a sticky bit.
 Num f64_with_sticky(Num x) {
   Num sticky = select(ne(x & 0x3ff, 0), 0x400, x.constant(0));
   Num large = lt(x, -(std::int64_t{1} << 53)) | gt(x, std::int64_t{1} << 53);
@@ -42,8 +43,8 @@ Num wrapped_from_float(Num x, int width) {
   Num fits = ge(x, -0x1p63) & lt(x, 0x1p63);
   Num safe = select(fits, x, 0);
   if (width == 64) return select(fits, signed_from_float(safe, 64), kLeast);
-  // The low 32 bits, without 64-bit conversions (which are scalar code below AVX-512): all steps are exact.
-  // What i64 cannot hold counts as its least value, whose low bits are 0.
+  // The low 32 bits, without 64-bit conversions (which are scalar code below AVX-512): all steps are exact. A
+  // value that i64 cannot hold counts as its least value, whose low bits are 0.
   Num whole = trunc(safe);
   Num low = whole - trunc(whole * 0x1p-32) * 0x1p32;
   low = select(ge(low, 0x1p31), low - 0x1p32, low);

@@ -1,3 +1,4 @@
+// Conversions between element types.
 #pragma once
 #include "codegen/math/num.h"
 #include "codegen/target/isa.h"

@@ -1,11 +1,12 @@
+// Integer division by floating-point quotients.
 #include "codegen/math/integer.h"
 
 namespace kiln::codegen {
 namespace {
 
-/// a / b for b not 0, nor -1 with a sign. No target divides integer vectors: up to 32 bits the quotient of
-/// floats is close enough that cutting it gives the right integer (a quotient that is not whole is further
-/// from the next whole number than a rounding reaches).
+/// a / b for b not 0, nor -1 with a sign. No target divides integer vectors. Up to 32 bits the quotient of
+/// floats is close enough that truncation gives the right integer: a quotient that is not whole is further
+/// from the next whole number than a rounding reaches.
 Num quotient(Num a, Num b, bool no_sign) {
   int width = a.width();
   if (width == 64) return divide_signed(a, b);

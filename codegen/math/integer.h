@@ -1,3 +1,4 @@
+// Integer arithmetic that is always defined.
 #pragma once
 #include "codegen/math/num.h"
 

@@ -1,3 +1,4 @@
+// The arithmetic of pointwise primitives.
 #pragma once
 #include "codegen/target/isa.h"
 #include "ir/primitives.h"
@@ -22,11 +23,11 @@ mlir::Value emit_binary(mlir::OpBuilder&, mlir::Location, ir::Binary op, DType d
                         mlir::Value b, Isa isa = Isa::scalar);
 mlir::Value emit_fma(mlir::OpBuilder&, mlir::Location, DType dtype, mlir::Value a, mlir::Value b,
                      mlir::Value c, Isa isa = Isa::scalar);
-/// How many registers of arguments to interleave. A function is one long chain of dependent operations; so
-/// many chains hide its latency, and their intermediate values mostly fit in registers. 0: any number.
+/// Number of argument registers to interleave. A function is one long chain of dependent operations; this
+/// number of chains hides its latency, and their intermediate values mostly fit in registers. 0: any number.
 int registers_at_once(ir::Unary op, DType dtype);
 int registers_at_once(ir::Binary op);
-/// `dtype` is that of the operands; the result is i1.
+/// `dtype` is the operands'; the result is i1.
 mlir::Value emit_compare(mlir::OpBuilder&, mlir::Location, ir::Compare op, DType dtype, mlir::Value a,
                          mlir::Value b);
 mlir::Value emit_select(mlir::OpBuilder&, mlir::Location, mlir::Value condition, mlir::Value a,

@@ -11,9 +11,9 @@ Num round_half_away(Num x) {
 
 Num floor_mod(Num a, Num b) {
   Num size = abs(b);
-  // r stays a - (a whole number) b, exactly: the remainder of a quotient that was rounded to nearest, cut to
-  // a whole number or not, is representable. Quotients below 2^53 take one step (their cut quotient is at
-  // most 1 too large), larger ones lose 53 bits a step.
+  // r stays a - (a whole number) b, exactly: the remainder of a quotient that was rounded to nearest,
+  // truncated to a whole number or not, is representable. Quotients below 2^53 take one step (their truncated
+  // quotient is at most 1 too large), larger ones lose 53 bits a step.
   Num r = repeat_while(
       a, [&](Num x) { return ge(abs(x), size); },
       [&](Num x) {

@@ -1,3 +1,4 @@
+// x86 intrinsics on vectors of any number of registers.
 #include "codegen/math/x86.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -21,7 +22,8 @@ mlir::Value as_set(Num like) { return constant(like, 32, 4); }
 /// The mask of a register.
 mlir::Value all_lanes(Num like) { return constant(like, like.width() == 64 ? 8 : 16, -1); }
 
-/// The intrinsic for each register, with what `operands` gives for two of them. `name` lacks the type.
+/// Applies an intrinsic to each register, with the operands that `operands` makes of two of them. `name`
+/// lacks the type.
 Num call(llvm::StringRef name, Num a, Num b,
          llvm::function_ref<llvm::SmallVector<mlir::Value>(Num, Num)> operands) {
   const int bits = register_bits(a);
@@ -68,8 +70,8 @@ Num mantissa(Num x) {
 bool has_log_limits(Num x) { return has_exponents(x); }
 Num log_limits(Num log_x, Num x) {
   return call("avx512.mask.fixupimm", log_x, x, [](Num log_x, Num x) -> llvm::SmallVector<mlir::Value> {
-    // What becomes of a quiet NaN, a signalling one, 0, 1, -inf, inf, less than 0, greater: 0 keeps log_x, 2
-    // is the NaN, 3 a NaN, 4 and 5 the infinities.
+    // The class of a quiet NaN, a signalling one, 0, 1, -inf, inf, less than 0, greater: 0 keeps log_x, 2 is
+    // the NaN, 3 a NaN, 4 and 5 the infinities.
     constexpr std::int64_t table = 0x03530422;
     const Num tables = bits(x).constant(table);
     return {log_x, x, tables, constant(x, 32, 0), all_lanes(x), as_set(x)};

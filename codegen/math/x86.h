@@ -1,3 +1,4 @@
+// x86 instructions without an LLVM operation.
 #pragma once
 #include "codegen/math/num.h"
 
@@ -8,8 +9,8 @@ namespace kiln::codegen {
 bool has_scalef(Num p);
 Num scalef(Num p, Num n);
 
-/// x = 2^e m of a finite x > 0, subnormal or not: e, and m in [3/4, 3/2), where e is one more than that of
-/// [1, 2) for m < 1. For other x any values.
+/// x = 2^e m for a finite x > 0, subnormal or not, with m in [3/4, 3/2): e is the exponent, or one more if m
+/// would be in [3/2, 2). For other x any values.
 bool has_exponents(Num x);
 Num exponent(Num x);
 Num mantissa(Num x);

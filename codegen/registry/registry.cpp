@@ -1,3 +1,4 @@
+// The rows of the CPU and of NVIDIA GPUs.
 #include "codegen/registry/registry.h"
 
 #include "codegen/cpu/backend.h"

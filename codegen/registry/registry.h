@@ -11,7 +11,7 @@ namespace kiln::codegen {
 
 /// Which target a compilation is for.
 struct TargetRequest {
-  std::string backend;  ///< the name of a row; empty: that of GPUs if there is an architecture, else of CPUs
+  std::string backend;  ///< the name of a row; empty: the GPU's if there is an architecture, else the CPU's
   Isa isa = Isa::host;  ///< of CPUs
   std::string gpu;      ///< the architecture
 };
@@ -20,7 +20,7 @@ struct TargetRequest {
 struct BackendRow {
   std::string name;
   const KernelTable& (*kernels)();
-  /// The row whose kernels compute what the table of this one leaves to another; empty: none.
+  /// The row that has the kernels which this table leaves to another; empty: none.
   std::string falls_back_to;
   /// `other`: the kernels of that row, or null. Throws kiln::Error for a request that the target cannot meet.
   std::unique_ptr<const Backend> (*make)(const TargetRequest& request, const KernelTable* other);

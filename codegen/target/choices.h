@@ -1,19 +1,20 @@
+// Sizes and thresholds that follow from the machine.
 #pragma once
 #include "codegen/target/machine.h"
 
 #include <algorithm>
 #include <bit>
 
-/// What follows from the machine: each size and threshold as a formula of its numbers. None changes a bit.
-/// Those that depend on no machine are in tuning.h. They decide parameters of kernels, or code, and then the
-/// kernel's key says so. Fractions of L2 were measured where it has 1 MiB; with 2 MiB networks run as fast.
+/// Each size and threshold is a formula of the machine's numbers. None changes a bit. Constants that depend
+/// on no machine are in tuning.h. They decide parameters of kernels, or code, and then the kernel's key says
+/// so. Fractions of L2 were measured where it has 1 MiB; with 2 MiB networks run as fast.
 namespace kiln::codegen::choices {
 
 // Caches.
 
-/// Larger arrays have left a core's private caches when they are read again: their other half is for what
-/// else a kernel reads and writes. No more where L2 is larger, since it is slower, too: prefetches from there
-/// still pay (3 % of mobilenet_v2 where it has 2 MiB).
+/// Larger arrays have left a core's private caches when they are read again: the other half is for a kernel's
+/// other reads and writes. Not more on a larger L2, which is slower, too: prefetches from it still pay (3 %
+/// of mobilenet_v2 on 2 MiB).
 inline std::int64_t private_cache_bytes(const Machine& m) {
   return std::min<std::int64_t>(m.l2.bytes / 2, 512 * 1024);
 }
@@ -25,16 +26,17 @@ inline std::int64_t row_block_bytes(const Machine& m) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(m.l1.bytes)));
 }
 /// A longer operand leaves L1 before the next result of a reduction reads it again: the other half is for
-/// what the results do not share. Results of a tile read it together.
+/// operands that the results do not share. Results of a tile read it together.
 inline std::int64_t shared_row_bytes(const Machine& m) { return m.l1.bytes / 2; }
-/// A result that the row after it is computed from stays in L2, beside what streams through it. Shorter parts
-/// of rows, which stay in L1, are up to a third slower: where each ends, a prefetcher has to begin anew.
+/// A row result that the next row depends on stays in L2, beside the arrays that stream through it. Shorter
+/// parts of rows, which stay in L1, are up to a third slower: where each ends, a prefetcher has to begin
+/// anew.
 inline std::int64_t previous_row_bytes(const Machine& m) { return m.l2.bytes / 4; }
 
 // Streams.
 
-/// Contiguous results from this size on are stored non-temporally: those that do not fit into the share of L3
-/// that serves a core, a power of two, or L2, where L3 is no faster than memory.
+/// Contiguous results from this size on are stored non-temporally: they do not fit into the share of L3 that
+/// serves a core, a power of two, or into L2 if L3 is no faster than memory.
 inline std::int64_t least_nontemporal_bytes(const Machine& m) {
   return std::max(m.l2.bytes, 2 * m.streams().l3_bytes);
 }
@@ -42,16 +44,16 @@ inline std::int64_t least_nontemporal_bytes(const Machine& m) {
 inline bool stores_nontemporally(const Machine& m, std::int64_t bytes) {
   return bytes >= m.l2.bytes && bytes >= least_nontemporal_bytes(m);
 }
-/// Whether an operand of so many bytes comes from memory whenever it is read.
+/// Whether an operand of this size comes from memory whenever it is read.
 inline bool comes_from_memory(const Machine& m, std::int64_t bytes) { return stores_nontemporally(m, bytes); }
-/// Whether loops prefetch arrays of so many bytes, which they stream through: where it gains (up to a tenth).
-/// Some processors detect streams so well that prefetch instructions only cost time, up to a fifth.
+/// Whether loops prefetch arrays of this size, which they stream through: if it gains (up to a tenth). Some
+/// processors detect streams so well that prefetch instructions only cost time, up to a fifth.
 inline bool prefetches_stream(const Machine& m, std::int64_t bytes) {
   return bytes > private_cache_bytes(m) && m.streams().prefetch_speed > 100;
 }
-/// How far ahead the rows of an array of so many bytes are prefetched: the bytes that arrive during the
-/// latency of a load, rounded up to a power of two; at least a few lines, at most a page, where hardware
-/// prefetchers stop. An array that stays in L2 is prefetched into L1, from any distance.
+/// Prefetch distance for the rows of an array of this size: the bytes that arrive during the latency of a
+/// load, rounded up to a power of two. At least a few lines, at most a page, where hardware prefetchers stop.
+/// An array that stays in L2 is prefetched into L1, from any distance.
 inline std::int64_t stream_prefetch_bytes(const Machine& m, std::int64_t array_bytes) {
   if (array_bytes <= private_cache_bytes(m)) return 2048;
   const std::int64_t bytes = m.streams().l3_latency * m.streams().l3_read;
@@ -76,10 +78,10 @@ inline std::int64_t totals_bytes(const Machine& m) { return m.l2.bytes / 16 * 3;
 inline std::int64_t copy_bytes(const Machine& m) { return m.l2.bytes / 16 * 5; }
 /// Images that were transposed are read from L2 afterwards, beside weights and results.
 inline std::int64_t transposed_image_bytes(const Machine& m) { return m.l2.bytes / 4 * 3; }
-/// The lines of images that a tile along the lines of the result reads stay in L1, beside what streams
-/// through it.
+/// The lines of images that a tile along the lines of the result reads stay in L1, beside the arrays that
+/// stream through it.
 inline std::int64_t lines_bytes(const Machine& m) { return m.l1.bytes / 2; }
-/// Where each product of a batch has a B of its own, a block of it stays in L1, beside A.
+/// If each product of a batch has a separate B, a block of it stays in L1, beside A.
 inline std::int64_t small_packed_block_bytes(const Machine& m) { return m.l1.bytes / 2; }
 /// A B that is read where it lies by several row tiles stays in L2.
 inline std::int64_t in_place_rhs_bytes(const Machine& m) { return m.l2.bytes / 4; }
@@ -87,14 +89,14 @@ inline std::int64_t in_place_rhs_bytes(const Machine& m) { return m.l2.bytes / 4
 /// operands and the results stream through.
 inline std::int64_t packed_block_bytes(const Machine& m) { return m.l2.bytes / 2; }
 
-/// Where lanes are chunks of k: results, at most; registers of chunks, so that the chains of a line hide the
-/// latency of multiply-adds; bytes of the elements that all lines of the other operand read, which stay in
+/// If lanes are chunks of k: maximum number of results; registers of chunks, so that the chains of a line
+/// hide the latency of FMAs; bytes of the elements that all lines of the other operand read, which stay in
 /// L1.
 inline constexpr int most_results_of_chunk_lanes = 15, registers_of_chunks = 2;
 inline constexpr std::int64_t held_bytes = 16 * 1024;
-/// Whether lanes are chunks of k (chunk_lanes.cpp): a few results do not hide the latency of multiply-adds,
-/// so that each chunk takes as long as its chain, but all elements are transposed, and a group of chunks
-/// takes as long if it is not full.
+/// Whether lanes are chunks of k (chunk_lanes.cpp). Few results do not hide the latency of FMAs, so that each
+/// chunk takes as long as its chain. With lanes as chunks, all elements are transposed, and a group of chunks
+/// that is not full takes as long as a full one.
 inline bool has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
                                 std::int64_t lanes, bool of_parameter) {
   // Lines whose transposition takes as long as a chunk of a chain, or of several side by side by a packed B.

@@ -1,3 +1,4 @@
+// Chooses the instruction set of a process.
 #include "codegen/target/cpu_target.h"
 
 #include "runtime/env.h"

@@ -9,12 +9,12 @@
 
 namespace kiln::codegen {
 
-/// The instructions that a kernel's code may use: those of a CPU, or one element at a time.
+/// The instructions that a kernel's code may use: a CPU's, or one element at a time.
 struct CpuTarget {
   Isa isa = Isa::scalar;
   int vector_bytes = 0;  ///< of a register; 0: one element at a time
   std::string cpu;       ///< LLVM's name: "x86-64-v4"
-  std::string features;  ///< LLVM's list; empty: those of the cpu
+  std::string features;  ///< LLVM's list; empty: the cpu's
   /// The machine to tune for; never null. Parameters of kernels may depend on it; code may if its key does.
   /// It is no part of the target's id.
   const Machine* machine = &assumed_machine();
@@ -24,7 +24,7 @@ struct CpuTarget {
   int lanes(std::size_t element_bytes) const {
     return vector_bytes == 0 ? 1 : vector_bytes / static_cast<int>(element_bytes < 4 ? 4 : element_bytes);
   }
-  /// Vector registers; those of scalar code hold one element.
+  /// Vector registers; registers of scalar code hold one element.
   int registers() const { return vector_registers(lanes(4)); }
 };
 

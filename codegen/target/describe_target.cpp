@@ -1,4 +1,4 @@
-// The model of the machine and what follows from it, as `kiln bench --target` prints them.
+// The model of the machine and the choices that follow from it, as `kiln bench --target` prints them.
 #include "codegen/target/describe_target.h"
 
 #include "codegen/target/choices.h"

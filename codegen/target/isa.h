@@ -8,8 +8,8 @@ enum class Isa { host, scalar, avx2, avx512 };
 
 namespace codegen {
 
-/// The instruction set that Isa::host selects in this process: that of set_target_cpu() or KILN_TARGET_CPU,
-/// or Isa::host for the machine's own. Throws kiln::Error when KILN_TARGET_CPU is not known.
+/// The instruction set that Isa::host selects in this process: the one of set_target_cpu() or
+/// KILN_TARGET_CPU, or Isa::host for the machine's own. Throws kiln::Error when KILN_TARGET_CPU is not known.
 Isa process_isa();
 
 }  // namespace codegen

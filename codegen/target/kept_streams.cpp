@@ -1,3 +1,4 @@
+// Keeps measurements of the machine in the disk cache.
 #include "codegen/target/kept_streams.h"
 
 #include "codegen/target/measure.h"
@@ -17,7 +18,7 @@
 namespace kiln::codegen {
 namespace {
 
-/// Changes with what is measured, or how.
+/// Changes with the measured numbers, or with their method.
 constexpr std::string_view measurement = "machine model 2";
 
 /// The processor as Linux names it: a home folder may be of several machines.
@@ -53,7 +54,7 @@ Streams load_or_measure() {
   const Streams measured = measure_streams(m);
   // Another process may have measured meanwhile: the first to finish decides.
   if (auto kept = load(key)) return *kept;
-  // What could not be measured is not kept.
+  // Numbers that could not be measured are not kept.
   const std::string text = text_of(measured);
   if (measured.source == Source::measured)
     disk_cache().store(key, measurement, std::as_bytes(std::span(text.data(), text.size())),

@@ -1,3 +1,4 @@
+// The model of the machine: from Linux, from a text, or measured.
 #include "codegen/target/machine.h"
 
 #include "codegen/target/kept_streams.h"
@@ -39,7 +40,7 @@ std::int64_t count_cpus(llvm::StringRef list) {
   return std::max<std::int64_t>(count, 1);
 }
 
-/// What Linux knows of the data cache of a level; nothing in some containers and virtual machines.
+/// Linux's description of the data cache of a level; nothing in some containers and virtual machines.
 struct Reported {
   Cache cache;
   std::int64_t cpus;

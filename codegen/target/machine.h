@@ -1,3 +1,4 @@
+// The model of the machine that kernels are tuned for.
 #pragma once
 #include <kiln/export.h>
 
@@ -31,7 +32,7 @@ struct Streams {
   /// Copies: results stored through L3 and past the caches.
   std::int64_t cached_write = 12, streaming_write = 12;
   std::int64_t l3_latency = 64;  ///< of a load that misses L2, in ns
-  /// Speed of a loop that prefetches what it streams, in percent of that of the loop that does not.
+  /// Speed of a streaming loop with prefetches, in percent of the same loop without.
   std::int64_t prefetch_speed = 100;
   Source source = Source::assumed;
 
@@ -61,9 +62,9 @@ class Machine {
   Machine() : streams_(Streams{}) {}
   /// This machine: caches from sysfs, else from the C library; Streams at first use.
   KILN_API static Machine of_host();
-  /// The machine that `text` describes: "l1=48K/12,l2=2M/16,l3=16M,read-l3=24" and so on; what it does not
-  /// name is assumed, so that nothing depends on the machine at hand, or is that of this machine if it begins
-  /// with "host". Throws kiln::Error for any other text.
+  /// The machine that `text` describes: "l1=48K/12,l2=2M/16,l3=16M,read-l3=24" and so on. Other numbers are
+  /// assumed, so that nothing depends on the machine at hand; if the text begins with "host", they are this
+  /// machine's. Throws kiln::Error for any other text.
   KILN_API static Machine of_text(std::string_view text);
 
   Cache l1{32 * 1024, 8}, l2{1024 * 1024, 16};
@@ -76,11 +77,11 @@ class Machine {
   KILN_API const Streams& streams() const;
 
  private:
-  std::optional<Streams> streams_;  // null: those of the host
+  std::optional<Streams> streams_;  // null: the host's
 };
 
-/// The machine of code that is for no CPU in particular, that of a GPU's threads among it: prefetch
-/// instructions cost time.
+/// The machine for code that is for no CPU in particular, such as a GPU's threads: prefetch instructions cost
+/// time.
 const Machine& assumed_machine();
 /// That of KILN_MACHINE, or this machine's. Made once. Any thread. Throws kiln::Error when KILN_MACHINE is no
 /// description.

@@ -1,5 +1,5 @@
-// The bandwidths of one core. Minima of short passes, in turns where two are compared: what disturbs a pass
-// makes it longer.
+// The bandwidths of one core. Minima of short passes, in turns where two are compared: a disturbance makes a
+// pass longer.
 #include "codegen/target/measure.h"
 
 #include "runtime/memory_system.h"
@@ -35,7 +35,7 @@ std::unique_ptr<char, Free> memory_of(std::int64_t bytes) {
 using Vector128 = float __attribute__((vector_size(16)));
 using Vector256 = float __attribute__((vector_size(32)));
 using Vector512 = float __attribute__((vector_size(64)));
-/// What a read loads at once, whatever the width.
+/// Bytes that a read loads at once, whatever the width.
 constexpr std::int64_t read_unit = 4 * sizeof(Vector512);
 
 /// Loads and sums all elements, a vector of the instruction set's own width at once: wider loads read L1 and
@@ -153,7 +153,7 @@ class Measurement {
  private:
   bool late() const { return Clock::now() > deadline_; }
 
-  /// Makes the first `bytes` pages of its own: those that are only read would all be one.
+  /// Makes the first `bytes` separate pages: pages that are only read would all be one.
   void touch(std::int64_t bytes) {
     for (std::int64_t i = 0; i < bytes; i += page) from_[i] = to_[i] = 0;
   }
@@ -169,9 +169,9 @@ class Measurement {
     return least.rate(bytes * times);
   }
 
-  /// Whether a result of so many bytes is written and read again faster through the caches than past them:
-  /// then it is in the core's share of L3. It must be faster by an eighth: stores past the caches leave them
-  /// to other arrays.
+  /// Whether a result of this size is written and read again faster through the caches than past them: then
+  /// it is in the core's share of L3. It must be faster by an eighth: stores past the caches leave them to
+  /// other arrays.
   void compare_writes(std::int64_t bytes, bool keeps_rates) {
     // Short passes are disturbed more: up to 8 of them, 2 of the longest.
     const std::int64_t passes = std::clamp<std::int64_t>(longest / bytes, 2, 8);
@@ -214,7 +214,7 @@ class Measurement {
     result_.l3_latency = coarse(1e9 * least.seconds / loads);
   }
 
-  /// Of two operands of so many bytes each.
+  /// For two operands of `bytes` bytes each.
   void measure_prefetch(std::int64_t bytes) {
     const Add add = widest<Add>(add_avx512<false>, add_avx2<false>, add_baseline<false>),
               add_ahead = widest<Add>(add_avx512<true>, add_avx2<true>, add_baseline<true>);

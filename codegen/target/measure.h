@@ -1,3 +1,4 @@
+// Measurements of the machine.
 #pragma once
 #include "codegen/target/machine.h"
 

@@ -1,3 +1,4 @@
+// The answers of CPUs to the questions of passes.
 #include "codegen/target/target_model.h"
 
 #include "codegen/target/choices.h"
@@ -10,7 +11,7 @@ namespace kiln::codegen {
 
 std::int64_t CpuTargetModel::panel_width(std::int64_t columns, unsigned bits) const {
   // The unit is a vector; in scalar code two columns, so that panels are not too narrow. A panel is two or
-  // three units wide, whichever leaves more than one for the last: with one, half of the kernel's
+  // three units wide, whichever leaves more than one for the last. With one unit, half of the kernel's
   // instructions load elements of A; with four too few registers are left for the rows of a tile.
   std::int64_t unit = std::max<std::int64_t>(2, lanes_of(bits));
   // Few columns take half a vector or a quarter, which some processors multiply in half of the time.
@@ -36,7 +37,7 @@ bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, 
                      along_channels = line * llvm::divideCeilSigned(channels, lanes);
   // The results may be wanted in another order: hence the quarter.
   if (channels < lanes && 4 * along_lines <= 3 * along_channels) return true;
-  // Alone, channels last would need two transposes, of which taking lines apart costs as much as one. Lines
+  // Alone, channels last would need two transposes; deinterleaving lines costs as much as one of them. Lines
   // share loads, which a tile of one vector of channels does not. But each block of channels reads the inputs
   // again, which two vectors of each line bring to L1.
   constexpr std::int64_t most_channels = 64;
@@ -57,7 +58,7 @@ bool CpuTargetModel::multiplies_channels_first(std::int64_t images, std::int64_t
   // Fewer would leave a large part of the last panel empty.
   constexpr std::int64_t least_vectors = 6;
   if (lanes_ == 1 || bits < 32 || places < least_vectors * lanes_of(bits)) return false;
-  // Channels last, the results are transposed, of which there are fewer here, and the images, from L2.
+  // With channels last, the results are transposed, which are fewer here, and the images, from L2.
   return filters >= channels ||
          images * channels * places * (bits / 8) > choices::transposed_image_bytes(machine_);
 }

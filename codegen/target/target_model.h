@@ -1,3 +1,4 @@
+// The target model of CPUs.
 #pragma once
 #include "codegen/target/machine.h"
 #include "passes/target_model.h"
@@ -31,7 +32,7 @@ class CpuTargetModel final : public passes::TargetModel {
   std::int64_t min_row_fusion_bytes() const override;
 
  private:
-  /// Elements of a vector: those of f64 and i64 are twice as wide as the others, which count as f32.
+  /// Elements of a vector: f64 and i64 are twice as wide as the others, which count as f32.
   std::int64_t lanes_of(unsigned bits) const { return bits > 32 ? lanes_ / 2 : lanes_; }
 
   std::int64_t lanes_;

@@ -1,10 +1,11 @@
+// Constants of tuning that depend on no machine.
 #pragma once
 #include <cstdint>
 
-/// Sizes and distances that kernels are tuned by and that follow from no number of the machine: those that do
-/// are in choices.h. None changes a bit. They were measured, as EXPERIMENTS.md beside the kernels says for
-/// each family. The sizes of orders that fix bits (chunks of 512, blocks of 1024) stand in ir/KilnOps.td and
-/// are no tuning.
+/// Sizes and distances that kernels are tuned by. Constants that follow from numbers of the machine are in
+/// choices.h. None changes a bit. They were measured, as EXPERIMENTS.md beside the kernels says for each
+/// family. The sizes of orders that fix bits (chunks of 512, blocks of 1024) stand in ir/KilnOps.td and are
+/// no tuning.
 namespace kiln::codegen::tuning {
 
 inline constexpr std::int64_t cache_line_bytes = 64;
@@ -33,8 +34,8 @@ inline constexpr std::int64_t lhs_prefetch_elements = 1024;
 inline constexpr std::int64_t row_block_multiple = 16;
 /// Smaller boxes with narrow rows share the code of general boxes.
 inline constexpr std::int64_t least_narrow_elements = 4096;
-/// Where an array is extended along an axis, blocks of so many elements are rows of their own: the loops
-/// around a row are cheap beside it, and threads have more rows to divide.
+/// Minimum elements of a block, if an array is extended along an axis, to make it a separate row: the loops
+/// around such a row are cheap beside it, and threads have more rows to divide.
 inline constexpr std::int64_t least_copied_elements = 64;
 /// Where lanes run along a kept axis, a column block of it is reduced at a time, with its partial sums on the
 /// stack. Columns by chained512: rows are read about a page at a time, and partial sums stay in L1. By
@@ -61,24 +62,24 @@ inline constexpr std::int64_t least_tasks = 8;
 /// smaller row blocks would give more tasks.
 inline constexpr std::int64_t most_rows_per_packing = 2048, least_rows_per_packing = 192,
                               least_packing_tasks = 4;
-/// Where it packs A, too: for so many columns at least, and so many rows at a time, which stay in L3; in
-/// steps of k whose lines stay in L2, even where they map to the same sets.
+/// Packing A as well: minimum columns; maximum rows at a time, which stay in L3; k per step, whose lines stay
+/// in L2 even if they map to the same sets.
 inline constexpr std::int64_t least_packed_lhs_columns = 128, most_packed_rows = 1024, packed_lhs_k = 64;
-/// Products of few rows, which read B where it lies. Where columns are neighbours: bytes of a row in a tile,
-/// at most, and registers of them, at least unless there are fewer. Where the elements of a column are:
-/// squares side by side, so that the chains of one hide the latency of the others, of no more columns than
-/// there are streams that a processor follows.
+/// Contractions of few rows that read B in place. If rows of B are contiguous: maximum bytes of a row in a
+/// tile; minimum registers of columns, unless there are fewer. If columns of B are contiguous: minimum number
+/// of squares side by side, so that the chains of one hide the latency of the others; minimum and maximum
+/// columns, since a processor follows few streams; maximum rows for which chains are interleaved.
 inline constexpr std::int64_t most_unpacked_bytes = 512, least_unpacked_vectors = 2, least_squares = 2,
                               least_square_columns = 16, most_square_columns = 32,
                               most_rows_of_interleaved_squares = 2;
-/// Where rows of B are read side by side, in the order of memory: elements of A in registers; rows of A, at
-/// most; bytes of a row of B in a block of columns, and of the sums of all rows; blocks, unless they are
-/// shorter than the least.
+/// Rows of B side by side, in the order of memory. Maximum elements of A in registers; maximum rows of A.
+/// Minimum and maximum bytes of a row of B in a block of columns; maximum bytes of the sums of all rows;
+/// minimum number of blocks, unless they would be shorter than the minimum.
 inline constexpr int most_streamed_rows = 8, most_rows_of_streams = 2;
 inline constexpr std::int64_t least_streamed_bytes = 2 * 1024, most_streamed_bytes = 8 * 1024,
                               most_streamed_sum_bytes = 16 * 1024, least_streamed_blocks = 8;
-/// Where more rows read B where it lies, a tile has a register of columns for so many registers. So many rows
-/// read a B of two registers or fewer.
+/// More rows that read B in place: registers of the target per register of columns in a tile; maximum rows
+/// that read a B of two registers or fewer in place.
 inline constexpr int registers_for_vector_in_place = 8;
 inline constexpr std::int64_t most_rows_of_two_in_place = 128;
 /// Accumulators that hide the latency of an FMA: 4 cycles, two per cycle.
@@ -93,8 +94,8 @@ inline constexpr std::int64_t panels_together = 8;
 
 // Winograd.
 
-/// Each tile block reads all weights. Where they stream from memory, a block has at least so many tiles that
-/// computing takes longer than reading.
+/// Each tile block reads all weights. Minimum tiles of a block if weights stream from memory: computing then
+/// takes longer than reading.
 inline constexpr std::int64_t least_streaming_tiles = 64;
 
 }  // namespace kiln::codegen::tuning

@@ -1,3 +1,4 @@
+// Contractions of few results over several chunks of k, with packed B.
 #pragma once
 #include "codegen/cpu/contraction/contraction.h"
 
@@ -5,8 +6,8 @@
 
 namespace kiln::codegen {
 
-/// The kernel of a product of few results over several chunks of k, by a packed B: the chains of some chunks,
-/// which do not depend on each other, side by side hide the latency of multiply-adds. Nothing for other
+/// The kernel of a contraction with few results over several chunks of k, with packed B. The accumulator
+/// chains of different chunks are independent; side by side they hide the latency of FMAs. Nothing for other
 /// contractions.
 std::optional<Launch> launch_chunk_columns(ir::FusionOp fusion, mlir::Value root,
                                            const Contraction& contraction, const CpuTarget& target);

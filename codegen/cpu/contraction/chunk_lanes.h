@@ -1,3 +1,4 @@
+// Contractions of few results over many chunks of k, with unpacked operands.
 #pragma once
 #include "codegen/cpu/contraction/contraction.h"
 
@@ -5,8 +6,8 @@
 
 namespace kiln::codegen {
 
-/// The kernel of a product of few results over many chunks of k, by operands that are not packed: the chains
-/// of these chunks do not depend on each other, and a register has an accumulator of each of several chunks.
+/// The kernel of a contraction with few results over many chunks of k, with unpacked operands. The
+/// accumulator chains of different chunks are independent: each lane of a register accumulates one chunk.
 /// Nothing for other contractions.
 std::optional<Launch> launch_chunk_lanes(ir::FusionOp fusion, mlir::Value root,
                                          const Contraction& contraction, const CpuTarget& target);

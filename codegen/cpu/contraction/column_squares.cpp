@@ -1,3 +1,4 @@
+// Transposes half squares of B in registers and multiplies by them.
 #include "codegen/cpu/contraction/column_squares.h"
 
 namespace kiln::codegen {
@@ -44,8 +45,8 @@ Values ColumnSquares::add(const Values& sums, Value from, Value to, Value last_k
   }
   const auto after = e.loop(from, to, step, carried, [&](Value k, mlir::ValueRange before) {
     Values next(before.take_front(sums.size()));
-    // LLVM's loop strength reduction must not see how pointers move, or it would replace them by the address
-    // of each column at the first k, of which few fit in registers.
+    // LLVM's loop strength reduction must not see how pointers move. It would replace them by the address of
+    // each column at the first k, and few of these fit in registers.
     const auto pointers = llvm::map_to_vector(before.drop_front(sums.size()), [&](Value pointer) -> Value {
       return mlir::LLVM::LaunderInvariantGroupOp::create(e.b, e.loc, pointer.getType(), pointer);
     });
@@ -65,7 +66,7 @@ Values ColumnSquares::add(const Values& sums, Value from, Value to, Value last_k
 void ColumnSquares::add_squares(Value k, llvm::ArrayRef<Values> columns, Value last_k, Values& sums) {
   const int lanes = tile_.lanes, step = ColumnSquares::step(lanes);
   const Value mask = last_k && step > 1 ? e.mask_below(e.add(e.sub(last_k, k), e.index(1)), step) : Value();
-  // Chains of few rows would wait for their multiply-adds: those of all registers are interleaved. More rows
+  // With few rows, a chain would wait for its FMAs: the chains of all registers are interleaved. More rows
   // leave no registers for it.
   const int together = tile_.rows <= tuning::most_rows_of_interleaved_squares ? tile_.vectors : 1;
   for (int v = 0; v < tile_.vectors; v += together) {

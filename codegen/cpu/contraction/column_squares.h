@@ -1,12 +1,13 @@
+// Contractions with a B whose columns are contiguous.
 #pragma once
 #include "codegen/cpu/contraction/even_rows.h"
 #include "codegen/emit/tile.h"
 
 namespace kiln::codegen {
 
-/// Products by columns of B whose elements are next to each other in memory, a register of columns at a time:
-/// half a square, of as many columns as lanes and half as many k, is transposed in registers (a whole one of
-/// fewer than four columns).
+/// Contractions with a B whose columns are contiguous in memory, a register of columns at a time. A half
+/// square is transposed in registers: as many columns as lanes and half as many k (a whole square below four
+/// columns).
 class ColumnSquares {
  public:
   using Value = mlir::Value;
@@ -31,7 +32,7 @@ class ColumnSquares {
  private:
   /// Whether columns of register v are missing.
   bool is_partial(int v) const { return !columns_.all && v == tile_.vectors - 1; }
-  /// Pointers to columns of register v at k, of which a loop moves few.
+  /// Pointers to columns of register v at k; a loop moves few of them.
   Values pointers_to(int v, Value k);
   /// All columns of register v, by its pointers.
   Values columns_of(int v, mlir::ValueRange pointers);

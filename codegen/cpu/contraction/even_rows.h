@@ -1,3 +1,4 @@
+// Addresses of the rows of a tile at one distance.
 #pragma once
 #include "codegen/emit/kernel_params.h"
 #include "codegen/target/tuning.h"
@@ -9,13 +10,13 @@ namespace kiln::codegen {
 inline constexpr ParamNames even_rows_names{"distance", "rows_1", "rows_2", "rows_3",
                                             "rows_4",   "rows_8", "rows_12"};
 
-/// Addresses of the rows of a tile that are one distance apart, where the distance is a parameter: arrays of
-/// all widths share a kernel.
+/// Addresses of the rows of a tile that are one distance apart. The distance is a parameter, so that arrays
+/// of all widths share a kernel.
 ///
 /// An address of x86 is a base, an index and a constant. Every fourth row has a pointer, which moves with k;
-/// the three rows behind it are at indices that stay the same. These multiples of the distance are parameters
-/// as well: from products of one parameter, LLVM's loop strength reduction would derive the address of each
-/// row from that of the row before it, an addition for each, and additions take issue slots from FMAs.
+/// the three following rows are at indices that stay the same. These multiples of the distance are parameters
+/// as well. From products of one parameter, LLVM's loop strength reduction would derive the address of each
+/// row from the preceding row's by an addition, and additions take issue slots from FMAs.
 class EvenRows {
  public:
   static_assert(tuning::most_tile_rows <= 16);
@@ -35,7 +36,7 @@ class EvenRows {
                             {"rows_8", to_row(8)},
                             {"rows_12", to_row(12)}});
   }
-  /// Those whose parameters begin at params[first].
+  /// Rows whose parameters begin at params[first].
   EvenRows(KernelBuilder& e, mlir::Value params, std::int64_t first) {
     const Params p(e, params, first);
     distance_ = p["distance"];

@@ -1,3 +1,4 @@
+// Multiplies several rows of B at once into sums in L1.
 #include "codegen/cpu/contraction/row_streams.h"
 
 #include "codegen/target/tuning.h"

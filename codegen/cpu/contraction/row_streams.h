@@ -1,12 +1,13 @@
+// Contractions of few rows that read B in the order of memory.
 #pragma once
 #include "codegen/emit/tile.h"
 
 namespace kiln::codegen {
 
-/// Products of few rows of A by a B that is read in the order of memory: several rows of B side by side, each
-/// over a block of columns, are multiplied and added to sums in L1. A tile whose sums stay in registers reads
-/// a few lines of each row instead: of rows a multiple of a page apart they compete for the same sets of L1,
-/// and hardware prefetchers, which stop at the end of a page, do not see a stream.
+/// Contractions of few rows of A that read B in the order of memory: several rows of B side by side, each
+/// over a block of columns, are multiplied and added to sums in L1. A tile whose sums stay in registers would
+/// read a few lines of each row instead. Rows a multiple of a page apart then compete for the same sets of
+/// L1, and hardware prefetchers, which stop at the end of a page, do not see a stream.
 class RowStreams {
  public:
   using Value = mlir::Value;
@@ -21,7 +22,7 @@ class RowStreams {
 
   /// `tile` has all rows, and is as wide as a block of columns.
   RowStreams(KernelBuilder& e, const Tile& tile, Operands operands);
-  /// The products of the first `columns` columns, at most those of the block.
+  /// The products of the first `columns` columns, at most one block.
   void emit(Value k_extent, bool one_chunk, Value columns, Store store);
 
   /// Rows of B that are read side by side, of `rows` of A: whose elements at these k stay in registers.

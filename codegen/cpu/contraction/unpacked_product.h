@@ -1,3 +1,4 @@
+// Contractions that read B unpacked.
 #pragma once
 #include "codegen/cpu/contraction/contraction.h"
 
@@ -5,8 +6,8 @@
 
 namespace kiln::codegen {
 
-/// The kernel of a product by a B that is not packed, of which it pays to read B where it lies: few rows use
-/// it, or it stays in L2. Nothing for other contractions.
+/// The kernel of a contraction that reads B unpacked, in place. This pays if few rows use B, or if it stays
+/// in L2. Nothing for other contractions.
 std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value root,
                                               const Contraction& contraction, const CpuTarget& target);
 

@@ -1,3 +1,4 @@
+// Depthwise convolutions with the channels last.
 #pragma once
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/loop_nest.h"
@@ -12,7 +13,7 @@ struct Depthwise {
   unsigned rhs = 0;                   ///< the fusion's argument: kernels, packed in panels of channels
   Dims lhs_strides;                   ///< of the input along the result's axes but the channels, in elements
   std::vector<std::int64_t> offsets;  ///< of the input of each tap
-  std::int64_t row_taps = 1;          ///< neighbours among those, `tap_stride` apart
+  std::int64_t row_taps = 1;          ///< neighbours among the taps, `tap_stride` apart
   std::int64_t tap_stride = 0;
   std::int64_t channels = 0, panel = 0;
 };

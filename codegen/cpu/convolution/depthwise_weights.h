@@ -1,3 +1,4 @@
+// Gradients of the weights of depthwise convolutions.
 #pragma once
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/loop_nest.h"

@@ -1,3 +1,4 @@
+// Convolutions along the lines of images with the channels first.
 #pragma once
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/loop_nest.h"

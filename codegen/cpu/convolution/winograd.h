@@ -1,3 +1,4 @@
+// Winograd's algorithm F(2x2, 3x3).
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 

@@ -1,3 +1,4 @@
+// Merge sort of rows in registers and in memory.
 #include "codegen/cpu/order/sorter.h"
 
 #include "codegen/math/math.h"
@@ -121,10 +122,10 @@ void Sorter::sort_runs(const Parts& array) {
   });
 }
 
-/// Merges neighbouring runs of `width` elements, of which the last may be shorter or missing, from `from` to
-/// `to`. The smallest elements of both runs and the greatest are two chains of dependent loads: each
-/// iteration advances both. As long as they have taken no more elements than the second run has, neither
-/// comes to the end of a run.
+/// Merges neighbouring runs of `width` elements from `from` to `to`; the last run may be shorter or missing.
+/// The smallest and the greatest elements of both runs are two chains of dependent loads: each iteration
+/// advances both. As long as they have taken no more elements than the second run has, neither comes to the
+/// end of a run.
 void Sorter::merge_runs(const Parts& from, const Parts& to, mlir::Value width) {
   const mlir::Value zero = e_.index(0), one = e_.index(1), two_widths = e_.add(width, width);
   e_.loop(zero, extent_, two_widths, [&](mlir::Value low) {
@@ -144,7 +145,7 @@ void Sorter::merge_runs(const Parts& from, const Parts& to, mlir::Value width) {
                       e_.select(take_x, e_.add(i, one), i), e_.select(take_x, j, e_.add(j, one)),
                       e_.select(take_v, p, e_.sub(p, one)), e_.select(take_v, e_.sub(q, one), q)};
                 });
-    // The rest of a longer first run, with what is left of the second one.
+    // The rest of a longer first run, with the rest of the second one.
     e_.loop(second_length, first_length, one, {ends[0], ends[1]}, [&](mlir::Value k, mlir::ValueRange next) {
       const mlir::Value i = next[0], j = next[1];
       const Parts x = load(from, i), y = load(from, e_.min(j, last));

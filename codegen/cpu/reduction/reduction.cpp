@@ -1,14 +1,13 @@
-// The code of reductions, in the two orders of operations that kiln.reduce in ir/KilnOps.td
-// defines:
+// The code of reductions, in the two orders of operations that kiln.reduce in ir/KilnOps.td defines:
 //
-// - interleaved64, where the reduced axes are innermost: blocks of 1024 elements, each with 64 interleaved
+// - interleaved64, if the reduced axes are innermost: blocks of 1024 elements, each with 64 interleaved
 //   partial results, which are combined pairwise. The results of several blocks are reduced in the same way,
 //   level by level.
-// - pairwise32, where kept axes follow: chains of 32 elements, whose results are combined pairwise.
+// - pairwise32, if kept axes follow: chains of 32 elements, whose results are combined pairwise.
 //
-// Lanes run along the reduced axis (AlongReduced, and ReductionTile where results share elements), along the
-// last kept axis (AlongKept), or along the last kept axis with all partial results in registers
-// (RegisterTree). ChainsAlongReduced has one lane.
+// Lanes run along the reduced axis (AlongReduced, or ReductionTile if results share elements), along the last
+// kept axis (AlongKept), or along the last kept axis with all partial results in registers (RegisterTree).
+// ChainsAlongReduced has one lane.
 #include "codegen/cpu/reduction/reduction.h"
 
 #include "codegen/cpu/reduction/reduction_tile.h"
@@ -22,7 +21,7 @@
 namespace kiln::codegen {
 namespace {
 
-/// What becomes of the results at a point.
+/// Consumes the results at a point.
 using Result = std::function<void(LoopPoint&, mlir::ValueRange)>;
 
 /// Lanes along the reduced axis, in the order interleaved64: one result at a time.
@@ -117,8 +116,8 @@ class AlongReduced : ReductionEmitter {
   llvm::SmallVector<Values> parts_;  // partial results of the levels from the second on
 };
 
-/// One result at a time in the order pairwise32, where its elements are neighbours or it is the only one:
-/// several chains of scalars at once, since each element of a chain waits for the one before it.
+/// One result at a time in the order pairwise32, if its elements are contiguous or it is the only one.
+/// Several chains of scalars run at once, since the elements of a chain depend on each other.
 class ChainsAlongReduced : ReductionEmitter {
  public:
   ChainsAlongReduced(KernelBuilder& e, const Reduction& red, mlir::Value params)
@@ -153,7 +152,7 @@ class ChainsAlongReduced : ReductionEmitter {
   Values one_element(LoopPoint& at, mlir::Value r) {
     return element(at, {.r = r, .lanes = 1, .offset_in_stripe = 1});
   }
-  /// Element r of the first chain, and that of each other one.
+  /// Element r of the first chain, and of each other chain.
   Values next_of_each(LoopPoint& at, mlir::Value r, mlir::ValueRange partial) {
     Values next;
     for (int i = 0; i < chains(); ++i)
@@ -177,7 +176,7 @@ class ChainsAlongReduced : ReductionEmitter {
     const mlir::Value one = e_.index(1);
     return merge(e_.add(top, one), e_.trailing_zeros(e_.add(number, one)));
   }
-  /// Combines the last two results of a stack, so many times; returns the number of those left.
+  /// Combines the last two results of a stack `times` times; returns the number of results left.
   Values merge(mlir::Value top, mlir::Value times) {
     const mlir::Value one = e_.index(1);
     return Values(e_.loop(e_.index(0), times, one, {top}, [&](mlir::Value, mlir::ValueRange now) {
@@ -246,7 +245,7 @@ class AlongKept : ReductionEmitter {
     });
   }
 
-  /// Of the rows from `begin` on, r, r + 1, ... to a partial result each: those of number r - begin, ...,
+  /// Adds rows r, r + 1, ... (counted from `begin` on) to one partial result each: numbers r - begin, ...,
   /// modulo 64.
   void add_to_partials(Each each, mlir::ValueRange parts, mlir::Value begin, mlir::Value r, int rows) {
     const Values first = own_partial(parts, e_.sub(r, begin));
@@ -263,7 +262,7 @@ class AlongKept : ReductionEmitter {
     return at_offset(parts, e_.mul(e_.rem(number, e_.index(partials)), stride_));
   }
 
-  /// Rows per pass over the columns, a divisor of 32: each pass costs a loop, and in a chain a load and a
+  /// Rows per pass over the columns, a divisor of 32. Each pass costs a loop, and in a chain a load and a
   /// store of the sums; each row costs code.
   int rows_at_once() const {
     if (red_.before.operations() == 0) return 8;
@@ -278,9 +277,9 @@ class AlongKept : ReductionEmitter {
     if (rows > 1) e_.loop(whole, end, e_.index(1), [&](mlir::Value r) { body(r, 1); });
   }
 
-  /// The order pairwise32. The results so far are a stack of arrays, of which each combines at least twice as
-  /// many chains as the next one: their numbers of chains are the digits of a binary counter. The result is
-  /// the first array.
+  /// The order pairwise32. The results so far are a stack of arrays. Each array combines at least twice as
+  /// many chains as the next one; the numbers of chains are the digits of a binary counter. The result is the
+  /// first array.
   Values chains(Each each) {
     const Values& stack = parts_.front();
     const mlir::Value zero = e_.index(0), one = e_.index(1), length = e_.index(chain_length);
@@ -302,7 +301,7 @@ class AlongKept : ReductionEmitter {
     return stack;
   }
 
-  /// sums = the elements [begin, end) of a chain, of which there is one at least.
+  /// sums = the elements [begin, end) of a chain, at least one.
   void chain(Each each, mlir::ValueRange sums, mlir::Value begin, mlir::Value end) {
     mlir::Value from = begin;
     if (const int rows = rows_at_once(); rows > 1) {  // sums begin in registers

@@ -1,3 +1,4 @@
+// Reduces a tile of results block by block.
 #include "codegen/cpu/reduction/reduction_tile.h"
 
 namespace kiln::codegen {

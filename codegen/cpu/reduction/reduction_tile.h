@@ -1,3 +1,4 @@
+// Tiles of results that share elements of a reduced operand.
 #pragma once
 #include "codegen/emit/reduction_body.h"
 
@@ -5,16 +6,16 @@
 
 namespace kiln::codegen {
 
-/// Lanes along the reduced axis, in the order interleaved64, of several results together: a tile of rows and
-/// columns of the kept axes. Each block of elements is added to all results of the tile before the next, so
-/// that what they share is loaded once. The partial results of all are in memory, in L1.
+/// Lanes along the reduced axis, in the order interleaved64, for several results together: a tile of rows and
+/// columns of the kept axes. Each block of elements is added to all results of the tile before the next
+/// block, so that shared elements are loaded once. The partial results of all are in memory, in L1.
 class ReductionTile : ReductionEmitter {
  public:
   ReductionTile(KernelBuilder& e, const Reduction& red, mlir::Value params);
 
   /// Computes the results of these rows from `column` on: a tile, or rows of one.
   void reduce(llvm::ArrayRef<LoopNest::Row> rows, mlir::Value column);
-  /// The results at a point of those, counted in C order.
+  /// The results at a point of the tile, counted in C order.
   Values result(mlir::Value point);
 
  private:
