@@ -11,7 +11,7 @@
 namespace kiln::passes {
 
 /// A topological order of groups of operations, kept up to date while groups merge. The order bounds the
-/// search for a path between two groups to the groups between them, as in Pearce and Kelly, "A dynamic
+/// search for a path between two groups to the groups between them. Source: Pearce and Kelly, "A dynamic
 /// topological sort algorithm for directed acyclic graphs" (2006).
 class GroupOrder {
  public:

@@ -11,8 +11,8 @@ class TargetModel {
   virtual ~TargetModel() = default;
 
   /// Columns of a panel of packed B, for a contraction of `columns` columns of elements of `bits` bits. The
-  /// width depends on the shape of the weights alone, not on the number of rows, so that an eager call, a
-  /// batch of 1 and a batch of 64 share one prepacked constant.
+  /// width depends on the shape of the weights alone, not on the number of rows. An eager call, a batch of 1
+  /// and a batch of 64 thus share one prepacked constant.
   virtual std::int64_t panel_width(std::int64_t columns, unsigned bits) const = 0;
 
   /// Elements of `bits` bits that one vector holds; 1 without vectors.

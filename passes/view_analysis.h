@@ -21,9 +21,9 @@ bool rematerializes(mlir::Operation* user, mlir::Operation* op);
 
 /// Decides which view (layout) operations of a block need a buffer; the others are strides on a buffer.
 ///
-/// A view operation is a buffer (a strided copy) in three cases: strides on it cannot express another view
-/// operation; its user reads a whole array (B of a contraction, concatenate, the return) and the view is not
-/// contiguous; the reduced axes of a reduction would not collapse into one. The last of a chain of
+/// A view operation is a buffer (a strided copy) in three cases. Strides on it cannot express another view
+/// operation. Its user reads a whole array (B of a contraction, concatenate, the return) and the view is not
+/// contiguous. The reduced axes of a reduction would not collapse into one. The last of a chain of
 /// ir::max_view_chain view operations is a buffer too.
 class ViewAnalysis {
  public:

@@ -1,3 +1,4 @@
+// The interface of devices with separate memory.
 #pragma once
 #include "runtime/host_memory.h"
 #include "runtime/memory_level.h"
@@ -17,7 +18,7 @@ namespace kiln {
 
 class DeviceGraph;
 
-/// Of a kernel.
+/// The arguments of a kernel.
 struct LaunchArguments {
   std::span<void* const> operands;  ///< addresses of the device; with scratch memory, which is the last
   std::span<const std::int64_t> params;
@@ -34,14 +35,14 @@ class WorkQueue {
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 };
 
-/// A device with memory of its own, which the host has addresses of but cannot read. All work runs in the
-/// order of the calls, which return before it is done; download() returns after it. Throws kiln::Error for
-/// want of memory, and for a failure on the device, of this work or of earlier work. Any thread may call it.
+/// A device with separate memory, which the host has addresses of but cannot read. All work runs in the order
+/// of the calls, which return before it is done; download() returns after it. Throws kiln::Error for want of
+/// memory, and for a failure on the device, of this work or of earlier work. Any thread may call it.
 class Accelerator : public WorkQueue {
  public:
   /// Uninitialised memory, aligned to 256 bytes. Null for no bytes.
   virtual std::byte* allocate(std::size_t bytes, memory::Use use) = 0;
-  /// `bytes` and `use` are those of the allocation. Work that was enqueued may still use the memory.
+  /// `bytes` and `use` as in the allocation. Work that was enqueued may still use the memory.
   virtual void deallocate(std::byte* data, std::size_t bytes, memory::Use use) noexcept = 0;
   // As the functions of kiln/memory.h.
   virtual MemoryReport memory_report() const = 0;
@@ -51,7 +52,7 @@ class Accelerator : public WorkQueue {
 
   /// `from` may be written again on return.
   virtual void upload(std::byte* to, const void* from, std::size_t bytes) = 0;
-  /// Waits for earlier work, not for what other threads add meanwhile.
+  /// Waits for earlier work, not for work that other threads add meanwhile.
   virtual void download(void* to, const std::byte* from, std::size_t bytes) = 0;
   /// Sets bytes to 0.
   virtual void clear(std::byte* data, std::size_t bytes) = 0;
@@ -60,7 +61,7 @@ class Accelerator : public WorkQueue {
 
   /// The kernel's code on the device.
   virtual std::shared_ptr<void> load(const PlannedKernel& kernel) = 0;
-  /// An empty graph. Null if work has to be enqueued step by step, so that an error is that of one step.
+  /// An empty graph. Null if work has to be enqueued step by step, so that an error names its step.
   virtual std::unique_ptr<DeviceGraph> make_graph() = 0;
 
   /// A moment between earlier and later work.
@@ -69,8 +70,8 @@ class Accelerator : public WorkQueue {
   virtual double seconds_between(const std::shared_ptr<void>& from, const std::shared_ptr<void>& to) = 0;
 };
 
-/// Work that a device repeats: what is added to it is not done at once, but in each run. The addresses and
-/// numbers are those of every run. One thread at a time.
+/// Work that a device repeats: work added to it is not done at once, but in each run, with the addresses and
+/// numbers given here. One thread at a time.
 class DeviceGraph : public WorkQueue {
  public:
   /// Enqueues the work. Nothing is added after the first run.

@@ -1,3 +1,4 @@
+// The arguments, random numbers and addresses of one call.
 #pragma once
 #include "runtime/linked_plan.h"
 #include "runtime/small_array.h"

@@ -1,3 +1,4 @@
+// One call of an executable.
 #pragma once
 #include "runtime/executable.h"
 #include "runtime/repeated_call.h"
@@ -7,10 +8,10 @@
 
 namespace kiln {
 
-/// One call of an executable, or of what it was refined to: its arguments and the memory of its results.
-/// Every call on arrays goes through a frame (frontend/call/array_call.h). `executable`, the storages and the
-/// result memory outlive the frame. Its run allocates nothing; a frame of usual size is on the stack. Thread
-/// rule: one thread at a time.
+/// One call of an executable, or of its refinement: its arguments and the memory of its results. Every call
+/// on arrays goes through a frame (frontend/call/array_call.h). `executable`, the storages and the result
+/// memory outlive the frame. Its run allocates nothing; a frame of usual size is on the stack. Thread rule:
+/// one thread at a time.
 class CallFrame {
  public:
   explicit CallFrame(const Executable& executable)
@@ -19,7 +20,7 @@ class CallFrame {
         results_(executable_.plan().outputs.size()),
         addresses_(executable_.runner().linked()) {}
 
-  /// What it runs.
+  /// The executable that it runs.
   const Executable& executable() const { return executable_; }
   const Argument& argument(std::size_t i) const { return arguments_[i]; }
 

@@ -1,3 +1,4 @@
+// Steps that check values.
 #pragma once
 #include "runtime/host_memory.h"
 #include "runtime/linked_plan.h"
@@ -23,7 +24,7 @@ class ValueError final : public Error {
   std::string message_;
 };
 
-// For indices in the memory of the CPU, and in that of an accelerator.
+// For indices in the CPU's memory, and in an accelerator's.
 std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, HostMemory& memory);
 std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, Accelerator& accelerator);
 

@@ -1,3 +1,4 @@
+// Steps that run bodies: loops and branches.
 #pragma once
 #include "runtime/runner.h"
 
@@ -15,7 +16,7 @@ constexpr std::int64_t aligned_bytes(std::int64_t bytes) { return (bytes + 63) /
 /// The bodies of a plan, in its order. The steps that run them keep them alive.
 using Bodies = std::vector<std::shared_ptr<const Runner>>;
 
-/// A step that launches no kernel, of the plan `owner`. `Memory` is that of the device: HostMemory or an
+/// A step that launches no kernel, of the plan `owner`. `Memory` is the device's: HostMemory or an
 /// Accelerator. Throws an internal error for a body that is missing or does not fit.
 template <class Memory>
 std::unique_ptr<const Control> make_control(const Step& step, const Bodies& bodies, Memory& memory,

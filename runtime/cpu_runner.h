@@ -1,3 +1,4 @@
+// The runner of the CPU.
 #pragma once
 #include "runtime/host_memory.h"
 #include "runtime/kernel.h"

@@ -1,3 +1,4 @@
+// Executables: plans with their kernels loaded.
 #pragma once
 #include "runtime/kernel.h"
 #include "runtime/plan.h"
@@ -15,7 +16,7 @@
 namespace kiln {
 
 /// A plan with its kernels loaded: a runner for its device, and the executable that later replaces it.
-/// Immutable; any number of threads may call run at once, each with arguments and outputs of its own.
+/// Immutable; any number of threads may call run at once, each with separate arguments and outputs.
 class KILN_API Executable {
  public:
   /// Throws the errors of `load`, and an internal error for a plan with an index out of range. A device that
@@ -34,20 +35,20 @@ class KILN_API Executable {
   void refine_after(std::int64_t calls, Refine refine) {
     refinement_ = std::make_unique<Refinement>(std::move(refine), calls, *this);
   }
-  /// What the next call runs; it lives as long as this. Counts the call. Any thread.
+  /// The executable for the next call; it lives as long as this. Counts the call. Any thread.
   const Executable& for_call() const { return refinement_ ? refinement_->next() : *this; }
-  /// What many calls run.
+  /// The executable for many calls.
   const Executable& refined() const { return refinement_ ? refinement_->made() : *this; }
 
-  /// Runs the steps in order. Addresses are those of the device; the call may return before the device is
-  /// done. `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Inputs may overlap each
-  /// other: steps read the old contents of all inputs. Sets the floating-point environment (round to nearest,
+  /// Runs the steps in order. Addresses are the device's; the call may return before the device is done.
+  /// `outputs[i]` has room for outputs[i].bytes() bytes and overlaps no input. Inputs may overlap each other:
+  /// steps read the old contents of all inputs. Sets the floating-point environment (round to nearest,
   /// subnormals kept) and restores the caller's.
   void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random,
            CallAddresses& addresses) const {
     runner_->run(inputs, outputs, random, addresses);
   }
-  /// The same, with addresses of its own.
+  /// The same, with addresses made for this call.
   void run(std::span<const Argument> inputs, std::span<void* const> outputs,
            const RandomState& random) const {
     CallAddresses addresses(runner_->linked());

@@ -1,3 +1,4 @@
+// The CPU's memory under an accelerator's names.
 #pragma once
 #include "runtime/memory_pool.h"
 
@@ -6,8 +7,8 @@
 
 namespace kiln {
 
-/// The memory of the CPU, under the names that an Accelerator has for its own: code for both is a template,
-/// which tests no device when it runs.
+/// The memory of the CPU, under an Accelerator's names. Code for both is a template, which tests no device
+/// when it runs.
 struct HostMemory {
   static std::byte* allocate(std::size_t bytes, memory::Use use) {
     return static_cast<std::byte*>(memory::allocate(bytes, use));

@@ -1,3 +1,4 @@
+// Loaded machine code of the CPU.
 #pragma once
 #include "runtime/plan.h"
 

@@ -1,3 +1,4 @@
+// A plan in the form that calls read.
 #pragma once
 #include "runtime/plan.h"
 
@@ -30,8 +31,8 @@ struct Launch {
 };
 
 /// Immutable. The bases of a call are the addresses of its inputs, outputs, constants, prepacked constants,
-/// the saved part of the arena (if the plan has one), the arena, the random state for kernels, and that for
-/// steps on the host, in this order.
+/// the saved part of the arena (if the plan has one), and the arena, in this order. The random states for
+/// kernels and for steps on the host follow.
 class LinkedPlan {
  public:
   /// Operand i of a launch is bases[base] + offset.
@@ -81,7 +82,7 @@ class LinkedPlan {
   std::vector<Launch> launches_;
   std::vector<std::vector<Launch>> prepacked_launches_;
   std::vector<Operand> write_back_values_;
-  std::size_t step_operands_ = 0;  // those of the steps precede those of prepacked constants
+  std::size_t step_operands_ = 0;  // the call's steps precede the steps of prepacked constants
   std::uint32_t first_constant_ = 0, first_prepacked_ = 0, saved_base_ = 0, arena_base_ = 0;
   std::uint32_t max_operands_ = 0;
   bool kernels_read_random_ = false, writes_in_place_ = false;

@@ -1,3 +1,4 @@
+// Inputs that a plan writes and that overlap others.
 #pragma once
 #include "runtime/call_arguments.h"
 #include "runtime/prepacked_constants.h"
@@ -20,8 +21,8 @@ class Overlap {
 
   /// Whether steps write inputs.
   bool may_stage() const { return !in_place_.empty(); }
-  /// Copies each input that steps write and another input overlaps, and sets its base to the copy, so that
-  /// the steps leave the old contents of all inputs intact; write_back() copies the new contents. Returns the
+  /// Copies each input that steps write and another input overlaps, and sets its base to the copy. The steps
+  /// thus leave the old contents of all inputs intact; write_back() copies the new contents. Returns the
   /// copies.
   template <class Queue>
   std::vector<Buffer> stage(CallAddresses& addresses, Queue& queue) const;

@@ -20,8 +20,8 @@ struct PrepackedPlace {
 
   PrepackedPlace(const PrepackedPlan& p, std::span<const Argument> inputs)
       : key(p.key), keeper(inputs[p.inputs.front()].storage) {
-    // Offsets are part of the key: views of the same storages at other offsets have prepacked constants of
-    // their own.
+    // Offsets are part of the key: views of the same storages at other offsets have other prepacked
+    // constants.
     for (std::size_t i : p.inputs) {
       const Argument& a = inputs[i];
       key = mixed(key, a.offset);
@@ -49,8 +49,8 @@ PrepackedConstants::PrepackedConstants(const LinkedPlan& plan, Device device, Ru
     if (packed_only_[input]) releases_[last[input]] = ReleasePlan{input, packed[input]};
 }
 
-/// By input: the first prepacked constant with all its elements, and the last prepacked constant that is made
-/// from it.
+/// Finds, by input, the first prepacked constant with all its elements, and the last one that is made from
+/// it.
 void PrepackedConstants::find_packed_inputs(std::vector<std::size_t>& packed,
                                             std::vector<std::size_t>& last) {
   const ExecutablePlan& plan = plan_.plan();
@@ -73,7 +73,8 @@ const Buffer* PrepackedConstants::find(std::size_t index, std::span<const Argume
   return place.external ? nullptr : place.keeper->find_prepacked(place.key, place.sources);
 }
 
-/// Requires the `bases` of all operands and of the prepacked constants before `index`; sets that of `index`.
+/// Requires the `bases` of all operands and of the prepacked constants before `index`; sets the base of
+/// `index`.
 std::shared_ptr<const Buffer> PrepackedConstants::get(std::size_t index, std::span<const Argument> inputs,
                                                       std::byte** bases) const {
   const PrepackedPlace place(plan_.plan().prepacked[index], inputs);
@@ -130,13 +131,13 @@ std::byte** PrepackedConstants::gather(std::span<const Argument> inputs, std::by
   return prepacked_bases + count;
 }
 
-/// Makes those that are missing.
+/// Makes the missing ones.
 void PrepackedConstants::make_all(std::span<const Argument> inputs, std::byte** bases,
                                   References& references) const {
   bool released = false;
   for (std::size_t i = 0; i < releases_.size(); ++i) {
     references.held.push_back(get(i, inputs, bases));
-    // At once: the next prepacked constant may take the memory.
+    // Released at once: the next prepacked constant may take the memory.
     if (Storage* const contents = releasable_after(i, inputs)) {
       const std::size_t packed = releases_[i]->packed;
       contents->release(references.held[packed], *plan_.plan().prepacked[packed].packing);

@@ -1,3 +1,4 @@
+// The prepacked constants of a plan.
 #pragma once
 #include "runtime/call_arguments.h"
 #include "runtime/reclaim.h"
@@ -14,8 +15,8 @@
 
 namespace kiln {
 
-/// The prepacked constants of a plan: finds or makes them for the parameters of a call, and releases the
-/// contents of parameters that a prepacked constant has, too (Storage::allow_release). Immutable; any thread.
+/// The prepacked constants of a plan: finds or makes them for the parameters of a call. Releases the contents
+/// of parameters that a prepacked constant has, too (Storage::allow_release). Immutable; any thread.
 class PrepackedConstants {
  public:
   /// Runs the launches that make a prepacked constant.
@@ -25,7 +26,7 @@ class PrepackedConstants {
   PrepackedConstants(const LinkedPlan& plan, Device device, Run run);
 
   bool empty() const { return plan_.plan().prepacked.empty(); }
-  /// Whether the steps of a call read an input through prepacked constants only, one of which has all its
+  /// Whether the steps of a call read an input through prepacked constants only, and one of these has all its
   /// elements. Its base is null then.
   bool packed_only(std::size_t input) const { return packed_only_[input] != 0; }
 
@@ -46,8 +47,8 @@ class PrepackedConstants {
   void make_all(std::span<const Argument> inputs, std::byte** bases, References& references) const;
   Storage* releasable_after(std::size_t index, std::span<const Argument> inputs) const;
 
-  /// Of a prepacked constant: the packed-only input that this one is the last to be made from, and the first
-  /// prepacked constant with all elements of that input.
+  /// For the last prepacked constant that is made from a packed-only input: that input, and the first
+  /// prepacked constant with all its elements.
   struct ReleasePlan {
     std::size_t input, packed;
   };

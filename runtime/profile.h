@@ -1,3 +1,4 @@
+// The measurements of a Profile.
 #pragma once
 #include "runtime/plan.h"
 

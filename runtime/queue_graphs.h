@@ -1,3 +1,4 @@
+// Repeated calls as graphs of a device.
 #pragma once
 #include "runtime/queue_runner.h"
 
@@ -7,13 +8,13 @@
 
 namespace kiln {
 
-/// A repeated call on a device with a queue. Its kernels and copies are graphs of the device, which are
-/// enqueued as one: they are made at the first run, and made again once two runs in a row have the same other
+/// A repeated call on a device with a queue. Its kernels and copies are graphs of the device, each enqueued
+/// at once. They are made at the first run, and made again once two runs in a row have the same other
 /// addresses. Steps that read values on the host (loops, branches, checks) run between two graphs. The memory
 /// of temporaries belongs to the graphs from run to run.
 ///
-/// A run is QueueRunner::run wherever each step has to be seen: in a Profile, and where each kernel is waited
-/// for (KILN_CUDA_SYNC).
+/// A run is QueueRunner::run if each step has to be seen: in a Profile, and if each kernel is waited for
+/// (KILN_CUDA_SYNC).
 class QueueGraphs final : public RepeatedRun {
  public:
   /// `runner` outlives it.

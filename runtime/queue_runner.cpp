@@ -36,7 +36,7 @@ QueueRunner::QueueRunner(ExecutablePlan given, Device device, Accelerator& accel
   for (const PlannedKernel& k : plan().kernels) kernels_.push_back(accelerator_.load(k));
 }
 
-/// Each iteration has scratch memory of its own.
+/// Each iteration has separate scratch memory.
 Arena<Accelerator> QueueRunner::make_scratch(std::span<const Launch> launches) const {
   std::int64_t bytes = 0;
   for (const Launch& l : launches) bytes = std::max(bytes, l.scratch_bytes * l.extent);

@@ -1,3 +1,4 @@
+// The runner of devices with a queue.
 #pragma once
 #include "runtime/accelerator.h"
 #include "runtime/runner.h"
@@ -11,11 +12,11 @@
 
 namespace kiln {
 
-/// Enqueues kernels on a device with memory of its own. Addresses are those of the device; a call may return
-/// before the device is done.
+/// Enqueues kernels on a device with separate memory. Addresses are the device's; a call may return before
+/// the device is done.
 class QueueRunner final : public Runner {
  public:
-  /// The device loads kernels itself. Throws its errors, and those of LinkedPlan.
+  /// The device loads kernels itself. Throws its errors, and LinkedPlan's.
   QueueRunner(ExecutablePlan plan, Device device, Accelerator& accelerator);
 
   void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random,
@@ -24,11 +25,11 @@ class QueueRunner final : public Runner {
   /// As graphs of the device (queue_graphs.h).
   std::unique_ptr<RepeatedRun> repeat() const override;
 
-  // The parts of a call, of which graphs are made (queue_graphs.h).
+  // The parts of a call that graphs are made of (queue_graphs.h).
   Accelerator& accelerator() const { return accelerator_; }
   const Overlap& overlap() const { return overlap_; }
   using Runner::set_arguments;
-  /// The steps of a call whose arguments are set: `base` is what set_arguments() returned.
+  /// The steps of a call whose arguments are set; `base` is returned by set_arguments().
   void run_with(std::span<const Argument> inputs, std::byte** base, const RandomState& random,
                 CallAddresses& addresses) const;
   /// For all iterations of a launch. It is allocated before the first launch of a call, as on the CPU.

@@ -1,3 +1,4 @@
+// The replacement of an executable by a faster one.
 #pragma once
 #include "runtime/fork_gate.h"
 
@@ -19,9 +20,9 @@ class Refinement {
   /// Call number calls + 1 makes it. `of`: the executable that runs until then, and if `make` throws.
   Refinement(Make make, std::int64_t calls, const Executable& of);
 
-  /// What the next call runs. Counts the call.
+  /// The executable for the next call. Counts the call.
   const Executable& next();
-  /// What many calls run: makes it.
+  /// The executable for many calls: makes it.
   const Executable& made();
 
  private:

@@ -1,3 +1,4 @@
+// Calls that a program runs again and again.
 #pragma once
 #include "runtime/executable.h"
 

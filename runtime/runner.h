@@ -1,3 +1,4 @@
+// The interface of runners, one for each kind of device.
 #pragma once
 #include "runtime/call_arguments.h"
 #include "runtime/fail.h"
@@ -26,7 +27,7 @@ class RepeatedRun {
 };
 
 /// Runs the calls of a plan on one kind of device: a subclass for each. Immutable; any number of threads may
-/// call run at once, each with arguments and outputs of its own.
+/// call run at once, each with separate arguments and outputs.
 class Runner {
  public:
   virtual ~Runner() = default;
@@ -55,9 +56,9 @@ class Runner {
         overlap_(linked_, prepacked_, device) {}
 
   const ExecutablePlan& plan() const { return linked_.plan(); }
-  /// Of prepacked constants.
+  /// Runs the launches of a prepacked constant.
   virtual void run_launches(std::span<const Launch> launches, std::byte* const* bases) const = 0;
-  /// Sets the bases before that of the arena, of which it returns the place.
+  /// Sets the bases before the arena's, and returns the place of that one.
   std::byte** set_arguments(std::span<const Argument> inputs, std::span<void* const> outputs,
                             CallAddresses& addresses, PrepackedConstants::References& prepacked) const;
   /// The same for a body.

@@ -1,3 +1,4 @@
+// Temporary memory of calls.
 #pragma once
 #include "runtime/fail.h"
 #include "runtime/memory_level.h"

@@ -1,4 +1,4 @@
-"""What the peers' programs of kinds share: names of kinds that are one operator, and what methods of arrays compute."""
+"""Shared by the peers' programs of kinds: names of kinds that are one operator, and kinds that are methods of arrays."""
 
 # Named so in each library's main module, except JAX's sigmoid and erf.
 FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "erf", "sin", "cos", "tan", "sinh", "cosh", "expm1", "log1p", "log2",
@@ -8,7 +8,7 @@ DENSE = ("few_rows", "dense_parameter", "dense_argument")
 CONVOLUTIONS = ("convolution1", "convolution3", "convolution3_stride2", "depthwise3", "depthwise3_stride2",
                 "depthwise5", "grouped3", "first7_stride2", "first3_dilated")
 
-# Of arrays with NumPy's methods.
+# Methods of arrays, as in NumPy.
 METHODS = {
     "sum_short": lambda x: x.sum(1),
     "sum_channels": lambda x: x.sum((0, 2, 3)),

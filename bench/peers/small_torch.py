@@ -1,4 +1,4 @@
-"""What several of PyTorch's programs share: small networks, and the order of images in memory."""
+"""Shared by several of PyTorch's programs: small networks, and the order of images in memory."""
 import torch
 import torch.nn as nn
 

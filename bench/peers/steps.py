@@ -1,4 +1,4 @@
-"""What the peers' programs share: the command line, the timing, runs of kiln-bench in between, and the printed rows.
+"""Shared by the peers' programs: the command line, the timing, runs of kiln-bench in between, and the printed rows.
 
 A workload is a function without arguments that returns a step; a step returns when all that it computes is
 computed: the result, or the loss and the updates of parameters. Where calls are asynchronous it waits.
@@ -55,7 +55,7 @@ def minima(step):
 
 
 def counted(step):
-    """What compare checks, as far as the step tells: the elements of its (first) result, and of its parameters."""
+    """The numbers that compare checks, if the step tells them: elements of its (first) result, and of its parameters."""
     result = step()
     while isinstance(result, (tuple, list)):
         result = result[0]
@@ -90,7 +90,7 @@ def group_of(name):
 
 
 def kiln_rows(program, group, options):
-    """What kiln-bench reports of the workloads of a group, eager and compiled."""
+    """The rows of kiln-bench for the workloads of a group, eager and compiled."""
     wanted = f"^{re.escape(group)}/(.*/)?(eager|compiled)/threads:{THREADS}(/|$)"
     command = [program, *options, f"--benchmark_filter={wanted}", f"--benchmark_min_time={SECONDS}",
                "--benchmark_format=json"]

@@ -72,7 +72,7 @@ struct Network {
 };
 
 /// Composes all layers, in f32 for half precision. With dropout, one mask is drawn for each layer after the
-/// first. `for_gradient` sets `kept`, and replaces the inputs after a sequence's end by zeros: no result
+/// first. `for_gradient` sets `kept`, and replaces the inputs after a sequence's end by zeros. No result
 /// depends on them, but a NaN there would reach a weight's gradient as 0 * NaN.
 Network compose_network(Primitives& p, Args in, const Attrs& a, bool for_gradient);
 

@@ -1,5 +1,4 @@
-// A back end of a test: scalar code for this processor, with pointwise kernels and copies of its own. All
-// other kernels are those of CPUs.
+// A third back end for tests: scalar pointwise kernels and copies; all other kernels are the CPU's.
 #pragma once
 #include "codegen/backend/llvm_code.h"
 #include "codegen/emit/pointwise_body.h"

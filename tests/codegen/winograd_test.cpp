@@ -71,7 +71,7 @@ TEST_CASE("a picture's results do not depend on its batch") {
 }
 
 TEST_CASE("transformed convolutions are accurate") {
-  // What MXNet 1.9.1 (oneDNN, direct) is off by on the same layers.
+  // The error of MXNet 1.9.1 (oneDNN, direct) on the same layers.
   CHECK(error_of({1, 16, 32, 32, 16, {1, 1}}) < 4.4e-7);
   CHECK(error_of({1, 64, 56, 56, 64, {1, 1}}) < 14e-7);
   CHECK(error_of({1, 128, 28, 28, 128, {1, 1}}) < 14e-7);

@@ -295,7 +295,7 @@ TEST_CASE("a program's own batches and ways to make them", "[data_loader]") {
 
 namespace {
 
-/// What `body` writes to a file in a child, which an alarm ends if it hangs.
+/// The numbers that `body` writes to a file in a child, which an alarm ends if it hangs.
 Floats in_child(const std::function<Floats()>& body) {
   std::FILE* const file = std::tmpfile();
   REQUIRE(file);

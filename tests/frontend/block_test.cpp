@@ -1,4 +1,4 @@
-// Blocks: names, children, printed forms, hooks, files of parameters. What MXNet prints is in
+// Blocks: names, children, printed forms, hooks, files of parameters. MXNet's printed forms are in
 // golden/transcripts.
 #include <kiln/kiln.h>
 

@@ -54,7 +54,7 @@ TEST_CASE("a plain member that has changed is found") {
   net.hybridize();
   net(ones({2}));
   net.scale = 3;
-  CHECK(floats(net(ones({2}))) == Floats{2, 2});  // what the documentation says of plain members
+  CHECK(floats(net(ones({2}))) == Floats{2, 2});  // as documented for plain members
 }
 
 TEST_CASE("whatever else a recording holds is compared") {

@@ -14,7 +14,7 @@ using golden::error_of;
 
 namespace {
 
-/// What Python printed for a line of the transcript's part in numpy mode.
+/// The text that Python printed for a line of the transcript's part in numpy mode.
 std::string printed(const std::string& line) {
   const std::string text = golden::read_text(golden::path("transcripts/ndarray_print.txt"));
   const std::size_t at = text.find(">>> " + line + "\n", text.find("mx.npx.set_np()"));

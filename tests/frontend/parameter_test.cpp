@@ -1,4 +1,4 @@
-// Parameters and dictionaries of them. What MXNet prints is in golden/transcripts/params_and_names.txt.
+// Parameters and dictionaries of them. MXNet's printed forms are in golden/transcripts/params_and_names.txt.
 #include <kiln/kiln.h>
 #include <kiln/log.h>
 

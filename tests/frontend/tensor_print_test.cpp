@@ -1,4 +1,5 @@
-// What MXNet prints for an NDArray: tests/golden/transcripts/ndarray_print.txt, line for line.
+// The printed form of arrays equals MXNet's for an NDArray: tests/golden/transcripts/ndarray_print.txt, line
+// for line.
 #include <kiln/kiln.h>
 
 #include <catch2/catch.hpp>

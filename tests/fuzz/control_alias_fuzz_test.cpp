@@ -16,7 +16,7 @@ using Tensors = F::Tensors;
 
 struct Run {
   std::vector<Seen> seen;
-  std::string error;  ///< what a call threw; nothing is seen after it
+  std::string error;  ///< of a call that threw; nothing is seen after it
   std::size_t recorded = 0, compiled = 0;
 };
 

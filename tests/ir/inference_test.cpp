@@ -61,8 +61,8 @@ Answer infer(const std::string& op, const json& attrs, const Shapes& inputs, con
 struct Case {
   std::string op;
   json attrs;
-  Shapes inputs, outputs;                    ///< what is declared
-  Shapes expected_inputs, expected_outputs;  ///< what follows
+  Shapes inputs, outputs;                    ///< declared
+  Shapes expected_inputs, expected_outputs;  ///< inferred
 };
 
 void check(const std::vector<Case>& cases) {

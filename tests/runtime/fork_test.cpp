@@ -117,7 +117,7 @@ TEST_CASE("children of a process whose threads compute, compile and allocate", "
   for (int i = 0; i < 40; ++i) {
     CAPTURE(i);
     const int status = status_of([&] {
-      if (net(x).to_vector<float>() != expected) return false;  // what is compiled
+      if (net(x).to_vector<float>() != expected) return false;  // compiled
       if (net(ramp(300 + i)).shape() != Shape{300 + i, 8}) return false;
       Mlp other;  // and what is not
       other.initialize(init::One());

@@ -7,8 +7,8 @@
 #include <source_location>
 #include <string>
 
-/// Each file of frontend/error is one mistake that a program or a file can make, with the contents that its
-/// message must have: the operator, the shapes, the place in the program or in the file, and the remedy.
+/// Each file of frontend/error is one mistake that a program or a file can make. Its message must have the
+/// operator, the shapes, the place in the program or in the file, and the remedy.
 
 using namespace kiln;
 using Catch::Contains;

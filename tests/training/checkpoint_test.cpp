@@ -58,7 +58,7 @@ TEST_CASE("a run continues with the same bits", "[checkpoint]") {
         CHECK(!checkpoints.restore());
         run.train(at);
         checkpoints.save({{"best", 0.1}, {"none", std::nan("")}});
-        run.train(at + 1);  // what is lost
+        run.train(at + 1);  // steps that are lost
       }
       random::seed(99);
       Run run(4 - workers);

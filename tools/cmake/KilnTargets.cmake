@@ -39,7 +39,7 @@ set(kiln_cold_options $<$<CONFIG:Release>:-O1>)
 
 # kiln_layer(NAME [MLIR] [COLD] SOURCES files... [ALONE files...]): the sources of one folder, compiled once. MLIR: they may
 # include LLVM's and MLIR's headers. COLD: no call runs them once its kernels exist. ALONE: sources that are compiled each by
-# itself, such as those that share their own names.
+# itself, such as sources that define the same names.
 function(kiln_layer name)
   cmake_parse_arguments(arg "MLIR;COLD" "" "SOURCES;ALONE" ${ARGN})
   add_library(kiln_${name} OBJECT ${arg_SOURCES} ${arg_ALONE})

@@ -36,9 +36,9 @@ struct ModelArguments {
   Fed load_fed() const;
 };
 
-/// The inputs of `model` in a file of arrays. These are the arrays named `in:NAME`; if there are none, the
-/// arrays with the names of the model's inputs; or a single unnamed array (.npy) if the model has one input.
-/// Throws kiln::Error if there is none.
+/// The inputs of `model` in a file of arrays. These are the arrays named `in:NAME`. If there are none, they
+/// are the arrays with the names of the model's inputs, or a single unnamed array (.npy) if the model has one
+/// input. Throws kiln::Error if there is none.
 std::map<std::string, Tensor> read_inputs(const std::string& path, const Model& model);
 
 /// "data=1,3,224,224", already checked by the validator of --shape.

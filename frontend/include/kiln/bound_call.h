@@ -26,8 +26,8 @@ class KILN_API BoundCall {
   /// Runs a block with one result and returns it. Throws for several results (use run()), and as run().
   const Tensor& operator()(Where where = Where::current());
   /// Runs the block and returns the results, always the same tensors. Throws while a network is traced, in
-  /// another training mode than at bind(), and if the block has changed since bind(): a child, a hook, an
-  /// Attr, a cast, a captured array.
+  /// another training mode than at bind(), and after a change of the block since bind(). Changes are of a
+  /// child, a hook, an Attr, a cast, a captured array.
   const std::vector<Tensor>& run(Where where = Where::current());
 
   const std::vector<Tensor>& inputs() const;

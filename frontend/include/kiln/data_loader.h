@@ -96,7 +96,7 @@ class KILN_API DataLoader::Iterator {
   using value_type = Batch;
   using difference_type = std::ptrdiff_t;
 
-  /// Throws at the end. Behind a batch that failed it takes the next one, as operator++ does.
+  /// Throws at the end. After a batch that failed it takes the next one.
   const Batch& operator*() const;
   const Batch* operator->() const { return &**this; }
   /// Takes the next batch. Throws the error of its making, and has then passed it.

@@ -112,8 +112,8 @@ struct IRHeader {
   bool operator==(const IRHeader&) const = default;
 };
 
-/// A record of a header and bytes, usually of an encoded image. mx.recordio.pack writes one number as a
-/// number or as an array, as the label is given: here it is a number.
+/// A record of a header and bytes, usually of an encoded image. A label of one number is stored as a number.
+/// (mx.recordio.pack stores it as a number or as an array, as it is given.)
 KILN_API std::string pack(const IRHeader& header, std::string_view bytes);
 /// The two parts of a record. Throws for a record that is shorter than its header says.
 KILN_API std::pair<IRHeader, std::string> unpack(

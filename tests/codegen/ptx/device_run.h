@@ -23,12 +23,12 @@ struct Sample {
 struct Outcome {
   enum { refused, failed, done } how = refused;
   std::vector<std::uint32_t> out;
-  std::string message;  ///< what the device says on stderr
+  std::string message;  ///< the device's message on stderr
 };
 
 Outcome run(const Sample&);
 
-/// What `body` writes to stderr.
+/// The text that `body` writes to stderr.
 std::string stderr_of(const std::function<void()>& body);
 
 /// A module for sm_80 with one entry of that body, `k`, which has registers. Parameters: in in %rd1, out in

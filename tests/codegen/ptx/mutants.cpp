@@ -218,7 +218,7 @@ std::vector<Mutant> mutants_of(const std::string& ptx) {
   for (std::size_t begin = 0; begin < ptx.size();) {
     const std::size_t end = std::min(ptx.find('\n', begin), ptx.size());
     std::size_t first = std::min(ptx.find_first_not_of(" \t", begin), end);
-    // Behind a predicate.
+    // The text after a predicate.
     if (first < end && ptx[first] == '@')
       first = std::min(ptx.find_first_not_of(" \t", ptx.find_first_of(" \t", first)), end);
     const std::size_t last = ptx.find(';', first);

@@ -11,7 +11,7 @@ namespace kiln::ptx {
 enum class MutantKind {
   barrier,        ///< a barrier is removed
   distance,       ///< another distance of a shuffle: halved, doubled, one more
-  bound,          ///< what an integer is compared with, or limited to, is one more or one less
+  bound,          ///< the other operand of a comparison or limit of an integer is one more or one less
   shared_offset,  ///< an address of shared memory is a word further, or a word before
   global_offset,  ///< an address of global memory is an element further, or an element before
   rounding,       ///< another rounding suffix or none, .ftz, .approx; another rounding to integers
@@ -32,9 +32,9 @@ struct Mutant {
   std::string apply(const std::string& ptx) const;
 };
 
-/// The mutants of each instruction that has changes. Of more than 64 instructions of a kernel with the same
-/// opcode and the same kind of change, only 8 to 16 evenly spaced ones: a product has hundreds of similar
-/// multiply-adds.
+/// The mutants of each instruction that has changes. A product has hundreds of similar multiply-adds: of more
+/// than 64 instructions of a kernel with the same opcode and kind of change, 8 to 16 evenly spaced ones are
+/// taken.
 std::vector<Mutant> mutants_of(const std::string& ptx);
 
 }  // namespace kiln::ptx

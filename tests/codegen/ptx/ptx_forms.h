@@ -4,8 +4,8 @@
 
 namespace kiln::ptx {
 
-/// Throws std::runtime_error in three cases: the module's .version is below its .target's; an instruction
-/// needs a later .version or .target; parameters, threads or blocks need more memory than a card has.
+/// Throws std::runtime_error if the module's .version is below its .target's, if an instruction needs a later
+/// .version or .target, or if parameters, threads or blocks exceed a card's memory.
 void check_forms(const Entry& entry);
 
 }  // namespace kiln::ptx

@@ -18,5 +18,5 @@ TEST_CASE("losses with options without sense, and where they are made", "[error]
   line = line_below();
   CHECK_THAT(message_of([] { CTCLoss::with(true, true, {.label_layout = "N"}); }),
              Contains(line) && Contains("not N"));
-  CHECK_NOTHROW(L2Loss({.weight = -1.0}));  // what is to be large
+  CHECK_NOTHROW(L2Loss({.weight = -1.0}));  // a loss that is to be large
 }

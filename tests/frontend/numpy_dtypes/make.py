@@ -1,9 +1,9 @@
-"""Writes results.json: what MXNet 1.9.1 computes for every operator of its numpy mode that Kiln has, and every
+"""Writes results.json: the results of MXNet 1.9.1 for every operator of its numpy mode that Kiln has, and every
 combination of dtypes. `python3 make.py`, with mxnet 1.9.1 and numpy 1.23.
 
-A case is an operator with attributes, inputs and their shapes. Its results are those of each combination of dtypes:
+A case is an operator with attributes, inputs and their shapes. It has a result for each combination of dtypes:
 a list of outputs, [dtype, elements...], or "refused". Combinations with the same results are listed together. The
-elements of inputs are those of `inputs`, from the beginning.
+elements of inputs are taken from `inputs`, from the beginning.
 """
 import itertools
 import json

@@ -88,7 +88,7 @@ const std::vector<Difference>& differences() {
        {"pick"},
        2,
        "There is an index for each place. To MXNet's rule an index without axes is unknown."},
-      // What MXNet's rule has wrong, or does not have.
+      // Rules that MXNet has wrong, or does not have.
       {accepts,
        {"LinearRegressionOutput", "MAERegressionOutput", "LogisticRegressionOutput"},
        6,

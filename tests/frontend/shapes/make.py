@@ -72,7 +72,7 @@ def extents(shape):
 
 
 def cases_of(subject):
-    """(input, all shapes, numpy mode), those of a mode one after the other."""
+    """(input, all shapes, numpy mode) of each case, mode by mode."""
     cases = []
     for i, shape in enumerate(subject["shapes"]):
         for other in changed(shape):
@@ -92,7 +92,7 @@ def answer_from(subject, first, pipe):
 
 
 def answers(subject):
-    """Those of all cases; "?" for one that ends the process."""
+    """The answers of all cases; "?" for one that ends the process."""
     found, count = [], len(cases_of(subject))
     while len(found) < count:
         reading, writing = multiprocessing.Pipe(False)

@@ -44,7 +44,7 @@ std::optional<std::string> gpu_difference(const Graph& graph) {
   try {
     expected = Runner(graph, RunMode::eager).run(1);
   } catch (const Error&) {
-    return {};  // what the CPU refuses is compared elsewhere
+    return {};  // graphs that the CPU refuses are compared elsewhere
   }
   auto text = first_difference(*expected, Runner(graph, RunMode::compiled, true, cuda(0)).run(1));
   return text ? std::optional("on a GPU: " + *text) : std::nullopt;

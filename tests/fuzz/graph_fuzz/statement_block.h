@@ -11,7 +11,7 @@ namespace graphs {
 void count_control_flow(const Graph& graph, Coverage& coverage);
 bool has_control_flow(const Graph& graph);
 
-/// A graph as the statements of a program: each operator is a call; loops and branches are calls of
+/// A graph as the statements of a program. Each operator is a call; loops and branches are calls of
 /// F::contrib, so that an eager run takes their steps one by one.
 class StatementBlock : public kiln::HybridBlock {
  public:
