@@ -13,7 +13,7 @@ namespace kiln::passes {
 /// generation, because kernels take addresses as arguments and must not depend on them.
 ///
 /// Each operation with a result gets `kiln.buffers`, an array with one #kiln.place per result
-/// (ir/KilnOps.td); run_loop and run_if get one more, a place in the arena for their scratch memory
+/// (ir/KilnOps.td). run_loop and run_if get one more, a place in the arena for their scratch memory
 /// (runtime/control.h). The function gets `kiln.arena_bytes` and `kiln.arena_lower_bound` (I64). A pointwise
 /// fusion may overwrite an arena operand of the same size if it is the last reader and reads each element at
 /// the place where it writes one. The pass inserts identity fusions that copy returned arguments and
@@ -24,9 +24,9 @@ namespace kiln::passes {
 /// use these places.
 ///
 /// The new contents of an input (`kiln.writes`) are computed in the memory of the input under three
-/// conditions: no later operation reads its old contents, the operation that computes them writes its whole
-/// result, and no later operation can fail (a call that throws leaves its inputs as they were). Otherwise
-/// they live in the arena and are copied to the input after the last step. Inputs count as disjoint:
+/// conditions. No later operation reads its old contents. The operation that computes them writes its whole
+/// result. No later operation can fail: a call that throws leaves its inputs as they were. Otherwise they
+/// live in the arena and are copied to the input after the last step. Inputs count as disjoint:
 /// Executable::run stages inputs that overlap.
 std::unique_ptr<mlir::Pass> create_plan_buffers_pass();
 

@@ -30,8 +30,8 @@ struct Launch {
   std::int64_t extent, grain, scratch_bytes;
 };
 
-/// Immutable. The bases of a call are the addresses of its inputs, outputs, constants, prepacked constants,
-/// the saved part of the arena (if the plan has one), and the arena, in this order. The random states for
+/// Immutable. The bases of a call are, in this order, the addresses of its inputs, outputs, constants,
+/// prepacked constants, the arena's saved part (if the plan has one), and the arena. The random states for
 /// kernels and for steps on the host follow.
 class LinkedPlan {
  public:

@@ -7,7 +7,7 @@
 namespace kiln {
 
 /// The value of `make()`, made at the first call and never destroyed. A static variable within a function
-/// would be initialised under a lock of the C++ runtime; a child of fork() would find that lock held for ever
+/// would be initialised under a lock of the C++ runtime. A child of fork() would find that lock held for ever
 /// if another thread was inside. Here is no lock. Threads that make the value at the same time each make one,
 /// and one of these is kept: `make` must give equal values. If it throws, the next call tries again.
 template <auto make>

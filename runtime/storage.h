@@ -66,7 +66,7 @@ class KILN_API Buffer {
 
 /// The state shared by all handles and views of one array. `version` is incremented by every write through
 /// Kiln and by every mutable pointer handed out. Prepacked constants (packed weights, scale and shift of a
-/// BatchNorm) are derived from the contents of one or several storages; they are kept here with the version
+/// BatchNorm) are derived from the contents of one or several storages. They are kept here with the version
 /// that they were made from. External memory has none, since its owner may write at any time. Thread rule:
 /// the version and the prepacked constants may be used from any thread; the program synchronises the
 /// elements.

@@ -129,7 +129,7 @@ def gru_cell(of_x, of_h, h):
 
 
 def recurrent(cell, gates, states, directions, hidden=256):
-    """Two layers; `cell` has the inputs' part of the gates, that of h, and the states, of which h is the first."""
+    """Two layers; `cell` has the inputs' part of the gates, the part of h, and the states; h is the first."""
     def scan(p, x, backward):
         zeros = (jnp.zeros((x.shape[1], hidden)),) * states
         x, w, b = dense(p, x, gates * hidden), p(hidden, gates * hidden), p(gates * hidden)

@@ -3,7 +3,7 @@
 #include "frontend/ops/common.h"
 
 /// Gradients of loops and branches over subgraphs: OpDef::gradient_sums of the operators of control.cpp. They
-/// are defined by the same program run step by step: the gradient of a value is one chain of additions, from
+/// are defined by the same program run step by step. The gradient of a value is one chain of additions, from
 /// its last use to its first, and each step is a use.
 ///   - A captured value's sum continues from step to step: ((so far + last step) + step before) + ...
 ///   - A state's gradient passes from a step to the step before. The gradient of the initial state is one

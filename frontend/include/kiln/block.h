@@ -281,8 +281,8 @@ struct CompiledCall {
 ///   the recording.
 ///
 /// The answers of is_training(), is_recording() and is_recorded() are a part of the signature. Two changes
-/// are not seen: of state that is no array, as a plain member or global, and of a captured tensor that is
-/// replaced while another handle holds the old array. KILN_CHECK=recording finds both.
+/// are not seen. One is of state that is no array, as a plain member or global. The other is a captured
+/// tensor that is replaced while another handle holds the old array. KILN_CHECK=recording finds both.
 class KILN_API HybridBlock : public Block {
  public:
   explicit HybridBlock(const BlockOptions& options = {});

@@ -25,8 +25,8 @@ struct Checkpoint {
   std::map<std::string, double> numbers;  ///< the program's own, from save()
 };
 
-/// Checkpoints of a training run in a folder. A run that was killed at any moment and is started again
-/// continues from its last checkpoint with the same bits, for any number of the loader's workers:
+/// Checkpoints of a training run in a folder. A run may be killed at any moment. Started again, it continues
+/// from its last checkpoint with the same bits, for any number of the loader's workers:
 /// ```
 /// CheckpointManager checkpoints("checkpoints", net, trainer, batches);
 /// checkpoints.restore();

@@ -50,11 +50,11 @@ struct LoaderShared;
 ///   for (const auto& [x, y] : batches) ...
 /// ```
 /// Each loop is one epoch. The batches are on the CPU, and no operation that makes them is recorded. They
-/// come in the sampler's order, with the same bits for any number of workers: the loader's seed, the epoch
+/// come in the sampler's order, with the same bits for any number of workers. The loader's seed, the epoch
 /// and the sample's index determine the random numbers that a dataset's functions draw by kiln::random. An
-/// error in the making of a sample is thrown where the loop takes its batch: a kiln::Error that names the
-/// loop and the index, and has the program's exception nested in it. A loop that is left early, in any way,
-/// waits for the samples in work and ends its threads.
+/// error in the making of a sample is thrown where the loop takes its batch. It is a kiln::Error that names
+/// the loop and the index, and has the program's exception nested in it. A loop that is left early, in any
+/// way, waits for the samples in work and ends its threads.
 ///
 /// A program that catches the error may continue with the same iterator: the next batch follows.
 ///

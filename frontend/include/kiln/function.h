@@ -26,11 +26,11 @@ namespace kiln::autograd {
 /// result of forward() is copied if the object, or anybody else, keeps it. A kept input or result keeps its
 /// contents when the program writes into its own arrays.
 ///
-/// forward() takes any number of arrays and returns at least one. backward() takes the gradient of each
-/// result, zeros where there is none, and returns one for each input, of its shape and dtype. An undefined
-/// Tensor is no gradient; so is the gradient of an integer input. Neither method may write into its
-/// arguments. All other arrays that forward() reads are constants, parameters too: they get no gradient, and
-/// a result that depends on no input with a history is not recorded.
+/// forward() takes any number of arrays and returns at least one. The arguments of backward() are the
+/// gradients of the results, zeros where there is none. It returns one for each input, of its shape and
+/// dtype. An undefined Tensor is no gradient; so is the gradient of an integer input. Neither method may
+/// write into its arguments. All other arrays that forward() reads are constants, parameters too: they get no
+/// gradient, and a result that depends on no input with a history is not recorded.
 ///
 /// With create_graph, backward() is recorded: the gradient can be differentiated if backward() consists of
 /// operators. Kept inputs and results then have a history; kept intermediate values are constants. In a

@@ -66,10 +66,10 @@ struct CosineOptions {
 };
 
 /// The schedules. Their constructors throw kiln::Error for options without sense: a step below 1, a factor
-/// below 0 or above 1, steps that do not increase, a negative rate. The same holds for a warm-up that begins above base_lr
-/// or is longer than the schedule. A call returns the rate of update number `num_update`; the first update
-/// has the number 1. The cost of a call does not depend on the number. A Factor multiplies once for each
-/// `step` updates that are new to it and its copies.
+/// below 0 or above 1, steps that do not increase, a negative rate. The same holds for a warm-up that begins
+/// above base_lr or is longer than the schedule. A call returns the rate of update number `num_update`; the
+/// first update has the number 1. The cost of a call does not depend on the number. A Factor multiplies once
+/// for each `step` updates that are new to it and its copies.
 class KILN_API Factor {
  public:
   explicit Factor(const FactorOptions& options, Where where = Where::current());

@@ -36,10 +36,10 @@ struct ProgressOptions {
 ///     Epoch[0] Batch [50]   Speed: 1234.56 samples/sec   loss=0.693147   left 1:23
 ///
 /// The log has a row for each of these lines: `event` ("batch" or "epoch"), `epoch` (counted from 0), `batch`
-/// (the number done in the epoch), `seconds` since the run began, or the first of the runs that it continues,
-/// `speed` in samples a second, and the metrics by name. A run that continues another, by a checkpoint,
-/// appends to its log. Rows from the place where it continues on are dropped first: the rows equal the rows
-/// of a run that was never interrupted.
+/// (the number done in the epoch), `seconds`, `speed` in samples a second, and the metrics by name. Seconds
+/// are counted from the beginning of the run, or of the first run that it continues. A run that continues
+/// another, by a checkpoint, appends to its log. Rows from the place where it continues on are dropped first:
+/// the rows equal the rows of a run that was never interrupted.
 ///
 /// Thread rule: one thread at a time.
 class KILN_API Progress {

@@ -27,14 +27,14 @@ namespace kiln {
 /// trainer.step(x.shape()[0]);
 /// ```
 /// Forward, backward and update are one executable per signature, so a gradient is used where it is computed
-/// and has no array: Tensor::grad() and Parameter::grad() keep what they had. The lines above run instead,
-/// and gradients are written, where a step cannot be compiled: the network cannot, the Trainer checks for
-/// finite gradients, or a parameter adds its gradients or takes no part in the loss.
+/// and has no array: Tensor::grad() and Parameter::grad() keep what they had. If a step cannot be compiled,
+/// the lines above run instead, and gradients are written. Reasons: the network cannot be compiled, the
+/// Trainer checks for finite gradients, a parameter adds its gradients or takes no part in the loss.
 ///
 /// The loss is a separate array, which later calls leave unchanged while the program or the tape has it. Once
 /// nothing has it, a later call may write its loss into that memory. A call whose code exists allocates
-/// nothing if the program has dropped one of the losses of the last two calls: in a loop that keeps at most
-/// the last loss, from the third call on.
+/// nothing if the program has dropped one of the losses of the last two calls. In a loop that keeps at most
+/// the last loss, this holds from the third call on.
 ///
 /// A handle: copies are the same step. The network and the loss must not end or move before it: a call then
 /// throws. Thread rule: as Trainer.

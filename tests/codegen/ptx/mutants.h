@@ -32,7 +32,7 @@ struct Mutant {
   std::string apply(const std::string& ptx) const;
 };
 
-/// The mutants of each instruction that has changes. A product has hundreds of similar multiply-adds: of more
+/// The mutants of each instruction that has changes. A product has hundreds of similar multiply-adds. Of more
 /// than 64 instructions of a kernel with the same opcode and kind of change, 8 to 16 evenly spaced ones are
 /// taken.
 std::vector<Mutant> mutants_of(const std::string& ptx);
