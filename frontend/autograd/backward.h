@@ -1,3 +1,4 @@
+// The backward pass over the tape.
 #pragma once
 #include "frontend/autograd/tape.h"
 
@@ -12,8 +13,8 @@ struct BackwardPass {
   bool create_graph = false;
 };
 
-/// Goes through the tape from `heads`. Without `variables`, writes the gradients of all arrays with a
-/// gradient attached and returns nothing; else returns those of `variables` and writes none.
+/// Passes the tape from `heads`. Without `variables`, writes the gradients of all arrays with a gradient
+/// attached and returns nothing; else returns the gradients of `variables` and writes none.
 std::vector<Tensor> run_backward(std::span<const Tensor> heads, std::span<const Tensor> head_gradients,
                                  const std::vector<Tensor>* variables, const BackwardPass& pass,
                                  std::source_location where);

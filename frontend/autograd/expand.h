@@ -1,13 +1,14 @@
+// Recorded blocks in the form of their nodes.
 #pragma once
 #include "frontend/autograd/tape.h"
 
 /// Recorded blocks and their nodes.
 namespace kiln::detail {
 
-/// Gives a recorded call of several nodes an entry for each node, in its place: `expanded` tells where its
-/// outputs come from then. A loop or branch has one for each call of a step. What the nodes' gradients read
-/// is computed again from what the call has saved. Derivatives of gradients need it: the chain of a value
-/// within the block has terms from both passes, which a block would add up apart.
+/// Replaces the entry of a recorded call of several nodes by one entry for each node; `expanded` then tells
+/// where its outputs come from. A loop or branch has one for each call of a step. Values that the nodes'
+/// gradients read are computed again from the call's saved values. Derivatives of gradients need it: the
+/// chain of a value within the block has terms from both passes, which a block would add up separately.
 void expand(TapeEntry& entry);
 
 /// The saved contents of an input or output of the entry's body.

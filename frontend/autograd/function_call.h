@@ -1,3 +1,4 @@
+// Recorded calls whose gradient is a program.
 #pragma once
 #include "frontend/tensor/array.h"
 #include "ir/graph.h"
@@ -16,7 +17,7 @@ namespace kiln::detail {
 
 struct TapeEntry;
 
-/// One call: its two methods, and what an entry of the tape knows of its arrays.
+/// One call: its two methods, and the arrays that an entry of the tape has to know.
 class FunctionCall {
  public:
   virtual ~FunctionCall() = default;
@@ -25,7 +26,7 @@ class FunctionCall {
   virtual std::vector<Tensor> forward(const std::vector<Tensor>& inputs) = 0;
 
   /// The gradient of each input, in the thread's modes; undefined: none. `heads` by result; undefined: zeros.
-  /// With `history`, inputs and results that forward() kept lead to those of `entry`.
+  /// With `history`, inputs and results that forward() kept lead to the inputs and results of `entry`.
   std::vector<Tensor> gradients(const std::shared_ptr<TapeEntry>& entry, std::span<const Tensor> heads,
                                 bool history);
 
@@ -41,14 +42,14 @@ class FunctionCall {
   struct Known {
     TensorType type;
     Device device;
-    std::weak_ptr<Array> array;  // that forward() may have kept: never that of the program, nor a part of one
+    std::weak_ptr<Array> array;  // that forward() may have kept: never the program's, nor a part of one
   };
   std::size_t differentiable_;
   std::vector<Known> inputs_, outputs_;
 };
 
-/// Runs the call on arrays of its own with the elements of `inputs`, and records it where one of these has a
-/// history. The results are arrays that nobody else has. Throws, with the line, as autograd::Function tells.
+/// Runs the call on copies of `inputs`, and records it if one of these has a history. The results are arrays
+/// that nobody else has. Throws, with the line, as autograd::Function tells.
 std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, const std::vector<Tensor>& inputs,
                                  std::source_location where);
 

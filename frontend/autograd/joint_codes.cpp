@@ -1,3 +1,4 @@
+// Finds or compiles the joint code of a recorded call.
 #include "frontend/autograd/joint_codes.h"
 
 #include "runtime/fork_gate.h"

@@ -1,3 +1,4 @@
+// Subgraphs run node by node.
 #pragma once
 #include "ir/graph.h"
 

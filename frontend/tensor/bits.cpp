@@ -1,3 +1,4 @@
+// Compares arrays by their bits.
 #include "frontend/tensor/bits.h"
 
 #include "frontend/tensor/elements.h"

@@ -1,3 +1,4 @@
+// Comparison of arrays by their bits.
 #pragma once
 #include <kiln/export.h>
 #include <kiln/tensor.h>

@@ -1,3 +1,4 @@
+// Rounds doubles to narrow formats, and elements between dtypes.
 #include "frontend/tensor/convert.h"
 
 #include "runtime/dtype_table.h"

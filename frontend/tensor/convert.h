@@ -1,3 +1,4 @@
+// Conversion of elements on the host.
 #pragma once
 #include <kiln/dtype.h>
 

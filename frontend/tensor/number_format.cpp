@@ -1,5 +1,5 @@
-// numpy/core/arrayprint.py, class FloatingFormat, with numpy's defaults: precision 8, the shortest digits
-// that distinguish an element from its neighbours in its dtype, exponents if the magnitudes differ by more
+// numpy/core/arrayprint.py, class FloatingFormat, with numpy's defaults. Precision 8; the shortest digits
+// that distinguish an element from its neighbours in its dtype; exponents if the magnitudes differ by more
 // than a factor of a thousand.
 #include "frontend/tensor/number_format.h"
 
@@ -128,7 +128,7 @@ std::string NumberFormat::scientific(double v) const {
   const double magnitude = std::fabs(v);
   Digits d = split(shortest(magnitude, dtype_));
   const int decimals = static_cast<int>(d.digits.size()) - 1;
-  // Beyond the shortest digits follow those of the exact value, not zeros.
+  // After the shortest digits follow the digits of the exact value, not zeros.
   if (decimals > precision) d = split(chars(magnitude, std::chars_format::scientific, precision));
   if (decimals < fraction_) d = split(chars(magnitude, std::chars_format::scientific, fraction_));
   while (d.digits.size() > 1 + static_cast<std::size_t>(fraction_) && d.digits.back() == '0')

@@ -1,3 +1,4 @@
+// numpy's formatting of the elements of an array.
 #pragma once
 #include <kiln/dtype.h>
 

@@ -1,3 +1,4 @@
+// Text helpers for Gluon's messages and printed forms.
 #include "frontend/tensor/text.h"
 
 #include "runtime/fail.h"

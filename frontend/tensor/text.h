@@ -1,3 +1,4 @@
+// Text helpers for Gluon's messages and printed forms.
 #pragma once
 #include <kiln/tensor.h>
 

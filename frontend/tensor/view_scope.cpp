@@ -1,3 +1,4 @@
+// The numbers of scopes, calls and separate values of a thread.
 #include "frontend/tensor/view_scope.h"
 
 #include "frontend/tensor/array.h"
@@ -112,7 +113,7 @@ ViewKey written_key(const Tensor& view) {
 
 Tensor with_alias(const Tensor& t) {
   Tensor own = t;
-  // 0 is that of a handle without a value of its own.
+  // 0 marks a handle that is no separate value.
   Numbers& n = numbers();
   if (++n.last_alias == 0) ++n.last_alias;
   TensorAccess::set_alias(own, n.last_alias);

@@ -1,17 +1,19 @@
+// Which reads of a view are one value.
 #pragma once
 #include <kiln/tensor.h>
 
 #include <cstdint>
 #include <utility>
 
-/// Which reads of a view are one value. A gradient is a chain of additions for each value, so that its bits
-/// depend on it, and a compiled graph must agree with the program that runs step by step.
+/// A gradient is a chain of additions for each value, so that its bits depend on which reads of a view are
+/// one value. A compiled graph must agree in this with the program that runs step by step.
 ///   - Within a scope the reads of a view are one value, cut out of its array by the first of them. A call of
-///     a block is a scope, and a step or branch of a body: each has a graph of its own when it is compiled.
-///   - A handle with an alias number is a value of its own, though it shares the memory of an array: a view
-///     as argument of a block, as data of a loop or as a state that a step hands on, and what a branch
-///     returns. It is this value within one call of a block, in the bodies there too, until its array is
-///     written.
+///     a block is a scope, and so is a step or branch of a body: each is a separate graph when it is
+///     compiled.
+///   - A handle with an alias number is a separate value, though it shares the memory of an array. Such
+///     handles are views as arguments of a block, as data of a loop or as states that a step hands on, and
+///     results of a branch. A handle is this value within one call of a block, in the bodies there too, until
+///     its array is written.
 namespace kiln::detail {
 
 /// Open during its lifetime, on its thread. Scopes nest.
@@ -37,7 +39,8 @@ class ViewScope {
   static std::uint64_t current();  ///< the number of the innermost scope
   static std::uint64_t call();     ///< the number of the innermost scope of a call
   static bool is_open();           ///< whether this thread is in a scope
-  /// Whether nothing can be in the scope any more: as this thread knows of its own, or another's has ended.
+  /// Whether nothing can be in the scope any more: a scope of this thread that is closed, or of a thread that
+  /// has ended.
   static bool has_ended(std::uint64_t number);
 
  private:
@@ -55,7 +58,7 @@ struct ViewKey {
 
   /// A read of `t` here.
   explicit ViewKey(const Tensor& t);
-  /// A value of its own in scopes of `call`.
+  /// A separate value in scopes of `call`.
   ViewKey(const Tensor& t, std::uint64_t call);
   bool is_own() const { return own_; }
   /// Whether a read of `t` here is this value.

@@ -1,3 +1,4 @@
+// Aliasing of the results of loops and branches.
 #pragma once
 #include "frontend/trace/body_trace.h"
 
@@ -50,7 +51,7 @@ std::vector<BodyAliases> after_any_steps(const BodyAliases& step, std::int64_t m
 
 /// Applies the aliasing of its bodies to a node's results. `ways`: the alternatives chosen by values. If
 /// these differ, or with `may_not_run` (a loop of zero steps returns its variables), the recording keeps the
-/// possible aliases (PossibleAliases). `own`: a result that aliases another array is a value of its own.
+/// possible aliases (PossibleAliases). `own`: a result that aliases another array is a separate value.
 void share_arrays(std::span<Tensor> results, std::span<const BodyAliases> ways, bool may_not_run, bool own);
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// The trace of the body of a loop, a branch or a Function.
 #pragma once
 #include "frontend/trace/captures.h"
 
@@ -9,8 +10,7 @@ namespace kiln {
 
 /// Records the body of a loop or branch, or a method of a Function, as a subgraph. A captured array becomes a
 /// variable of it. Its nodes are named in the enclosing scope and have the attribute `__subgraph_name__`.
-/// Shapes are known if those of the enclosing trace are; without an enclosing trace the body is composed of
-/// Symbols.
+/// Shapes are known if the enclosing trace's are; without an enclosing trace the body is composed of Symbols.
 class BodyTrace final : public Trace {
  public:
   explicit BodyTrace(std::string subgraph_name);
@@ -21,7 +21,7 @@ class BodyTrace final : public Trace {
 
   /// The captured arrays, as values of the enclosing trace and as variables of the body.
   const std::vector<Captured>& outside() const { return outside_.list(); }
-  /// The captured tensor behind a tensor of the body; undefined for others.
+  /// The captured tensor that a tensor of the body stands for; undefined for others.
   Tensor outside_of(const Tensor& t) const;
 
   /// Whether the body wrote into one of its inputs, in place or as an auxiliary state.

@@ -1,3 +1,4 @@
+// Nodes with bodies.
 #pragma once
 #include "frontend/trace/call_trace.h"
 
@@ -10,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-/// Recording a node that has bodies: loops and branches, and functions with a gradient of their own.
+/// Recording a node with bodies: loops and branches, and functions that define their gradient.
 namespace kiln {
 
 /// Positions of inputs and variables, as in the attributes of a node with bodies.
@@ -18,7 +19,7 @@ using Positions = std::vector<std::int64_t>;
 
 /// As a value of the enclosing trace, if there is one.
 Tensor resolved(const Tensor& t);
-/// A node that copies the value, so that each result of a body is a node of its own, as in MXNet.
+/// A node that copies the value, so that each result of a body is a separate node, as in MXNet.
 Tensor recorded_copy(const Tensor& t, std::source_location where);
 
 /// The node that runs the bodies. Inputs are added one by one; the functions return their positions.
@@ -47,7 +48,7 @@ class ControlNode {
 
 /// Subgraphs are numbered by kind within a thread, as MXNet numbers them within a process.
 std::string subgraph_name(const std::string& kind);
-/// Names given during its lifetime may be given again behind it: by a recording that no file shows.
+/// Names given during its lifetime may be given again after it: by a recording that no file shows.
 class SubgraphNameScope {
  public:
   SubgraphNameScope();
@@ -58,7 +59,7 @@ class SubgraphNameScope {
   std::unordered_map<std::string, int> before_;
 };
 
-/// Rejects the recording if an error leaves the body of a node during its lifetime: a program that catches it
+/// Rejects the recording if an error leaves the body of a node during its lifetime. A program that catches it
 /// has run a part of the body, which no node represents.
 class CaughtErrors {
  public:

@@ -1,3 +1,4 @@
+// The scopes of node names.
 #include "frontend/trace/naming.h"
 
 #include "frontend/tensor/text.h"

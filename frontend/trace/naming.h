@@ -1,3 +1,4 @@
+// Names of nodes.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,3 +1,4 @@
+// The composition of symbols without shapes.
 #include "frontend/trace/symbol_trace.h"
 
 namespace kiln {

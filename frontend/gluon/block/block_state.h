@@ -1,3 +1,4 @@
+// The state of a block.
 #pragma once
 #include "frontend/gluon/parameter/revision.h"
 #include "runtime/fork_gate.h"

@@ -1,3 +1,4 @@
+// The input extents that a recorded graph depends on.
 #pragma once
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "ir/attrs.h"

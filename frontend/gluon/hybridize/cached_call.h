@@ -1,3 +1,4 @@
+// Recordings of hybrid_forward: signature, code, results and dependencies.
 #pragma once
 #include "frontend/autograd/tape.h"
 #include "frontend/call/array_call.h"
@@ -80,7 +81,7 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
 
   CallSignature signature;
   HybridizeOptions options;
-  // What else hybrid_forward asked of the call, as a part of the signature.
+  // Further questions of hybrid_forward about the call, as a part of the signature.
   /// The recording mode: autograd::is_recording(), or a scope of autograd::Record. None: not asked.
   std::optional<bool> asked_recording;
   /// The histories of the inputs, then of the captured arrays: autograd::is_recorded(), or a write inside
@@ -94,12 +95,12 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
            (!asked_recording || *asked_recording == mode.recording) &&
            (histories.empty() || has_histories(inputs));
   }
-  /// Of the code.
+  /// The precision of the code.
   Precision precision() const { return options.precision.value_or(signature.precision); }
   bool checked;
   ir::Graph graph;  // as recorded; export_model() writes it
-  /// A captured array: used by hybrid_forward besides its inputs. Bound to the executable's inputs after
-  /// those of the call.
+  /// A captured array: used by hybrid_forward besides its inputs. Bound to the executable's inputs that
+  /// follow the call's.
   struct Capture {
     std::shared_ptr<ParameterState> parameter;  // null if it is no parameter
     KeptArray array;
@@ -134,7 +135,7 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     Shape shape;
     DType dtype;
     bool last = true;  ///< no later result is a view of the same new array
-    /// The new array with the contents, if the result is a value of its own in memory of another.
+    /// The new array with the contents, if the result is a separate value in memory of another.
     std::optional<std::uint32_t> own_value = {};
     bool operator==(const Result&) const = default;
   };
@@ -151,7 +152,7 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     std::vector<ArrayPart> parts;
     bool paused;  ///< inside Pause alone, which an array with a gradient attached allows
   };
-  std::vector<InPlace> in_place;  ///< in the order of those outputs
+  std::vector<InPlace> in_place;  ///< in the order of these outputs
   /// Captured arrays that a call writes (running statistics): none may be an input at the same time.
   std::vector<std::uint32_t> written_captures;
   bool writes_inputs = false;
@@ -179,7 +180,7 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
              return r.array->version() == r.version && r.array.in_use();
            });
   }
-  /// Whether the histories of the call's arguments are those of `histories`.
+  /// Whether the call's arguments have the histories in `histories`.
   bool has_histories(std::span<const Tensor> inputs) const;
   static History history_of(const Tensor& argument);
   /// Whether the program still has a handle of each captured array.
@@ -193,9 +194,10 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     return (writes_inputs || !written_captures.empty()) && written_overlap(inputs);
   }
   bool written_overlap(std::span<const Tensor> inputs) const;
-  /// Whether a recorded call is recorded step by step: the code writes into an argument that is a part of an
-  /// array, or has another shape, and the call has a history, so that each write gives the array a value, and
-  /// a gradient has a term of each; or into one with a gradient attached, an error of that line.
+  /// Whether a recorded call is recorded step by step. The code writes into an argument that is a part of an
+  /// array, or has another shape, and the call has a history: each write then gives the array a value, and a
+  /// gradient has a term of each. Or it writes into an argument with a gradient attached, which is an error
+  /// of that line.
   bool records_steps(std::span<const Tensor> inputs) const {
     return !in_place.empty() && (part_with_history(inputs) || writes_variable(inputs));
   }
@@ -217,7 +219,7 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   Tensor argument(std::span<const Tensor> inputs, std::size_t i) const;
   /// The recording of the call on the tape; none if no argument has a history.
   std::optional<CallRecording> recording(std::span<const Tensor> inputs) const;
-  /// Outside of Record: what the code writes has no history.
+  /// Outside of Record: arrays that the code writes lose their history.
   void end_history(std::span<const Tensor> inputs) const;
   /// Adds the inputs, then the captured arrays.
   void fill_arguments(std::span<const Tensor> inputs, ArgumentList& arguments) const;
@@ -225,8 +227,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   enum class Made : bool { taken, kept };
   void fill_results(std::span<const Tensor> inputs, std::span<std::shared_ptr<Array>> fresh_arrays, Made made,
                     std::span<Tensor> outputs) const;
-  /// Results that are values of their own get the links of what was `made`. Without one, as all of a call
-  /// that is not recorded, they are constants, also in arrays that have a history.
+  /// Results that are separate values get the links of the values `made`. Without one, as in a call that is
+  /// not recorded, they are constants, also in arrays that have a history.
   void own_results(std::span<const Tensor> made, std::span<Tensor> outputs) const;
 };
 

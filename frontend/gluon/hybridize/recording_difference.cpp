@@ -1,3 +1,4 @@
+// Compares two recordings node by node.
 #include "frontend/gluon/hybridize/recording_difference.h"
 
 #include "frontend/tensor/bits.h"

@@ -1,3 +1,4 @@
+// Differences between two recordings of one block.
 #pragma once
 #include "frontend/gluon/hybridize/cached_call.h"
 
@@ -8,7 +9,7 @@ namespace kiln::detail {
 
 /// A difference between two recordings of one block for one signature.
 struct RecordingDifference {
-  std::string node;      ///< "net0_dense0_fwd (FullyConnected)", or what else differs
+  std::string node;      ///< "net0_dense0_fwd (FullyConnected)", or another subject
   std::string line;      ///< "net.cpp:12" of the node; may be empty
   std::string what;      ///< "the attribute scalar"
   std::string was, now;  ///< both values

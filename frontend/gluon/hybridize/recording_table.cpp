@@ -1,3 +1,4 @@
+// Looks up recordings by signature.
 #include "frontend/gluon/hybridize/recording_table.h"
 
 #include "runtime/hash.h"

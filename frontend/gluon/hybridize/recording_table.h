@@ -1,3 +1,4 @@
+// The recordings of a block object.
 #pragma once
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "runtime/reclaim.h"
@@ -50,7 +51,7 @@ class RecordingTable final : public Retirable {
   Calls calls_;
 };
 
-/// At most `limit` of the calls: drops the least recently used, among those the oldest.
+/// At most `limit` of the calls: drops the least recently used, the oldest first among equals.
 RecordingTable::Calls most_recently_used(RecordingTable::Calls calls, std::size_t limit);
 
 }  // namespace kiln::detail

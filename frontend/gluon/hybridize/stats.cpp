@@ -1,3 +1,4 @@
+// kiln::stats().
 #include "codegen/driver/compile.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "runtime/storage.h"
