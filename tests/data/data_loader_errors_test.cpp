@@ -179,7 +179,7 @@ TEST_CASE("errors where batches are made, and where their order is", "[data_load
     DataLoader made(numbers, {.batch_size = 2, .batchify_fn = uneven, .num_workers = workers});
     for (const auto& [name, loop] : loops) CHECK(loop(made) == Floats{0, -1, 4});
 
-    // Of a sampler that fails no batch is known: the next loop is the next epoch.
+    // A sampler that fails gives no batch: the next loop is the next epoch.
     const data::BatchSampler order([](std::uint64_t, std::int64_t epoch) {
       if (epoch == 1) throw std::runtime_error("no order");
       return std::vector<data::Indices>{{epoch}, {-1}, {5}};

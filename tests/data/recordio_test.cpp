@@ -1,4 +1,4 @@
-// RecordIO in both directions, and what is no RecordIO.
+// RecordIO in both directions, and files that are no RecordIO.
 #include <kiln/data.h>
 #include <kiln/kiln.h>
 

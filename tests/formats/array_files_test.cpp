@@ -53,7 +53,7 @@ void check_same(const std::string& path, const std::string& content) {
   CHECK(file == outcome([&] { return parse_arrays(std::as_bytes(std::span(content)), path); }));
 }
 
-/// The most that calls of `run` held at once, without what there was before.
+/// Peak of the bytes that calls of `run` held, without the bytes held before.
 template <class Run>
 std::size_t peak_of(const Run& run) {
   reset_peak_memory();

@@ -31,7 +31,7 @@ Tensors random_like(const std::vector<Shape>& shapes) {
   return out;
 }
 
-/// The file of a network after a call with these shapes, and what the export said.
+/// The file of a network after a call with these shapes, and the messages of the export.
 struct Exported {
   explicit Exported(Net net, const std::vector<Shape>& shapes) : inputs(shapes.size()) {
     const Warnings listening;

@@ -1,4 +1,4 @@
-// Broken files: each is refused with an error that says what and where.
+// Broken files: each is refused with an error that names the mistake and its place.
 #include "golden_files.h"
 
 #include <catch2/catch.hpp>

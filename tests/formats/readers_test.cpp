@@ -1,4 +1,4 @@
-// Readers of files beside the formats' own: what those read is read alike, and what they refuse is refused.
+// Other readers of the formats: files that they read are read alike, and files that they refuse are refused.
 // readers/make.py made the files and asked NumPy, safetensors and MXNet.
 #include "golden_files.h"
 

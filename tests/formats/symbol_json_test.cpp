@@ -1,4 +1,4 @@
-// Symbol files: what MXNet 1.9.1 wrote comes back byte for byte, and errors say what is wrong where.
+// Symbol files: files of MXNet 1.9.1 come back byte for byte, and errors name the mistake and its place.
 #include "golden_files.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// autograd as a program uses it: scopes, heads, what is kept, dropped and refused.
+// autograd as a program uses it: scopes, heads, lifetimes and errors.
 #include "function_net.h"
 #include "golden_files.h"
 #include "same_bits.h"

@@ -1,5 +1,5 @@
-// Gradients of what a loop or branch may read and does not: of branches that are not taken, and steps that do
-// not run. Each gradient is 7 before, and stays where nothing leads to its array.
+// Gradients of arrays that a loop or branch may read and does not: in branches that are not taken, and in
+// steps that do not run. Each gradient is 7 before, and stays where nothing leads to its array.
 #include "block_gradients.h"
 
 #include <stdexcept>

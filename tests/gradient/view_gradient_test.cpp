@@ -1,5 +1,5 @@
 // Views that several blocks, loops and branches read: gradients have the same bits whichever of them is
-// compiled. A gradient is a chain of additions for each value, so that they must agree on what a value is.
+// compiled. A gradient is a chain of additions for each value, so that they must agree on the values.
 #include "view_programs.h"
 
 using namespace kiln;

@@ -189,7 +189,7 @@ TEST_CASE("threads whose signatures push each other out compute right", "[bounde
 
 namespace {
 
-/// A dense layer whose weights are multiplied by a number: what is packed depends on both.
+/// A dense layer whose weights are multiplied by a number: the packed weights depend on both.
 struct GainDense : HybridBlock {
   GainDense(Parameter w, double by) : weight(std::move(w)), gain(by) {}
   Parameter weight;

@@ -1,4 +1,4 @@
-// The cache of compiled kernels: what is stored comes back, and nothing else does.
+// The cache of compiled kernels: stored kernels come back, and nothing else does.
 #include "runtime/disk_cache.h"
 
 #include "temporary_folder.h"

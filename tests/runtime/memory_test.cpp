@@ -1,4 +1,4 @@
-// The pool, the memory report and what hangs on a storage.
+// The pool, the memory report and the state of a storage.
 #include "runtime/storage.h"
 
 #include <kiln/error.h>

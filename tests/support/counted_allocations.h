@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <new>
 
-/// Counts what the whole program allocates by operator new, the library included. It defines these operators,
-/// so one file of a program includes it.
+/// Counts the allocations of the whole program by operator new, the library included. It defines these
+/// operators, so one file of a program includes it.
 struct Allocations {
   static inline std::atomic<std::size_t> made{0}, freed{0}, bytes{0};  // bytes: of all made
   static std::size_t alive() { return made - freed; }

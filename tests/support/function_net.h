@@ -29,8 +29,8 @@ class Net : public kiln::HybridBlock {
   std::shared_ptr<std::atomic<int>> runs_ = std::make_shared<std::atomic<int>>(0);
 };
 
-/// The results of an eager run, after a check that compiled runs on one and two threads give the same bits
-/// and leave the random numbers where it left them.
+/// The results of an eager run. Checks that compiled runs on one and two threads give the same bits and leave
+/// the random numbers in the same state.
 inline kiln::Tensors everywhere(const Net::Body& body, const kiln::Tensors& in) {
   Net net(body);
   kiln::random::seed(3);

@@ -1,4 +1,4 @@
-// Checkpoints: what continues, which are kept, and files that are none.
+// Checkpoints: continued runs, which files are kept, and files that are none.
 #include "checkpoint_run.h"
 #include "golden_files.h"
 #include "temporary_folder.h"

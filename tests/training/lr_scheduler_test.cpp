@@ -1,4 +1,4 @@
-// Learning rate schedules: MXNet's rates, in any order, and what a rate costs.
+// Learning rate schedules: MXNet's rates, in any order, and the cost of a rate.
 #include <kiln/lr_scheduler.h>
 
 #include <catch2/catch.hpp>

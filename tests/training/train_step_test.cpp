@@ -1,5 +1,5 @@
-// train_step(): its bits with every kind of number that changes, recomputation, and what it refuses. Bits of
-// long trainings are compared in training_test.cpp.
+// train_step(): its bits with every kind of number that changes, recomputation, and its errors. Bits of long
+// trainings are compared in training_test.cpp.
 #include "check_same_bits.h"
 #include "golden_files.h"
 #include "temporary_folder.h"

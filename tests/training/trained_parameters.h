@@ -4,7 +4,7 @@
 
 #include <string>
 
-/// Parameters with values and gradients, for tests of what a Trainer does with them.
+/// Parameters with values and gradients, for tests of a Trainer's updates.
 namespace training {
 
 using namespace kiln;

@@ -1,5 +1,5 @@
-// Trainer as a program uses it: what a step changes, compiles, keeps and refuses. Files of states:
-// trainer_states_test.cpp.
+// Trainer as a program uses it: the effects of a step, its compilations, its state and its errors. Files of
+// states: trainer_states_test.cpp.
 #include "function_net.h"
 #include "golden_files.h"
 #include "trained_parameters.h"

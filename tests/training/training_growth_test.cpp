@@ -1,4 +1,4 @@
-// Ten thousand steps of training keep what a hundred keep: memory, the tape's entries, recordings and
+// Ten thousand steps of training keep no more than a hundred: memory, the tape's entries, recordings and
 // kernels.
 #include "counted_allocations.h"
 

@@ -120,7 +120,7 @@ struct Deceit : HybridBlock {
   Tensor hybrid_forward(F&, const Tensor& noise) override { return judge(generator(noise)); }
 };
 
-/// Two networks and two trainers: each learns from what the other makes.
+/// Two networks and two trainers: each learns from the other's output.
 Outcome adversaries(Mode mode) {
   nn::HybridSequential generator, judge;
   generator.add(nn::Dense(12, {.activation = "relu"}), nn::BatchNorm(), nn::Dense(6));

@@ -1,4 +1,4 @@
-// (1 + 2) + (3 + 4): what does not depend on the input is computed when the network is compiled.
+// (1 + 2) + (3 + 4): values that do not depend on the input are computed when the network is compiled.
 #include <kiln/kiln.h>
 
 #include <iostream>

@@ -1,5 +1,5 @@
-// "Dive into Deep Learning", data manipulation, and a first network, with npx.set_np(): what a notebook shows
-// of an expression is np::array_repr(), what it prints is <<.
+// "Dive into Deep Learning", data manipulation, and a first network, with npx.set_np(). The value that a
+// notebook shows is np::array_repr(), the text that it prints is <<.
 #include <kiln/kiln.h>
 
 #include <iostream>

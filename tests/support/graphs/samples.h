@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-/// How each operator can be called: what the sweep over all operators and the graph fuzzer build from. An
-/// operator that stands in no row fails the sweep, so that a new one gets its samples.
+/// Calls of each operator, from which the sweep over all operators and the graph fuzzer build. An operator
+/// that stands in no row fails the sweep, so that a new one gets its samples.
 namespace graphs {
 
 struct Input {
