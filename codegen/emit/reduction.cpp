@@ -280,7 +280,7 @@ ReductionPlan Reduction::plan() const {
       loops.columns.push_back({access, column->leaf, column->number});
   return {.kinds = {kinds.begin(), kinds.end()},
           .dtype = dtype,
-          .tile = tile,
+          .tile = tile.points() > 1 ? tile : ResultTile(),  // of one result: any rows have one code
           .loops = std::move(loops),
           .nest = nest.plan(),
           .before = before.text(),

@@ -41,7 +41,7 @@ struct ExamplePlan {
 
 TEST_CASE("a plan's text has its members by name; what is false, absent or empty has none") {
   ExamplePlan plan;
-  CHECK(plan_text(plan) == "{dtype=f32 order=up heights={most=6 even} value=0x0p+0 expression={}}");
+  CHECK(plan_text(plan) == "{dtype=float32 order=up heights={most=6 even} value=0x0p+0 expression={}}");
   plan = {.dtype = DType::bf16,
           .order = Order::down,
           .rolled = true,
@@ -54,7 +54,7 @@ TEST_CASE("a plan's text has its members by name; what is false, absent or empty
           .expression = "%0=leaf0:root0:f32;"};
   CHECK(
       plan_text(plan) ==
-      "{dtype=bf16 order=down rolled heights={most=4} others={most=3 even} table=2 points=[0,-1] axes=[+,-] "
+      "{dtype=bfloat16 order=down rolled heights={most=4} others={most=3 even} table=2 points=[0,-1] axes=[+,-] "
       "value=-0x1.8p+0 expression={%0=leaf0:root0:f32;}}");
 }
 
