@@ -1,3 +1,4 @@
+// Builds the dialect from a graph: nodes as primitives, their draws, writes and locations.
 #include "ir/build.h"
 
 #include "ir/algorithm.h"

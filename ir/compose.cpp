@@ -1,3 +1,4 @@
+// Composes nodes and bodies of graphs.
 #include "ir/compose.h"
 
 #include "ir/primitives.h"

@@ -57,7 +57,7 @@ std::vector<Value> TransposedConvolutionPrimitive::gradient(Primitives& p, const
   const Value data = t.operands[0], w = t.operands[1];
   ConvSpec of = spec;
   Window& window = of.window;
-  Shape cut;  // what no element of the data reaches
+  Shape cut;  // negative padding at the ends, which no element of the data reaches
   bool reaches = true;
   for (int i = 0; i < window.kernel.rank(); ++i) {
     const std::int64_t high = beyond_end(window, p.shape(g), p.shape(data), i);

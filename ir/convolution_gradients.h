@@ -5,10 +5,10 @@
 
 namespace kiln::ir {
 
-/// Of x in convolution(x, w, spec), which has the shape `data`.
+/// The gradient of x in convolution(x, w, spec), which has the shape `data`.
 Value data_gradient(Primitives& p, const Shape& data, Value w, Value g, const ConvSpec& spec);
-/// Of w in convolution(x, w, spec). In several groups that are not depthwise it is a convolution whose
-/// contracted index runs over the batch: it is summed in the order of that convolution.
+/// The gradient of w in convolution(x, w, spec). In several groups that are not depthwise it is a convolution
+/// whose contracted index runs over the batch: it is summed in the order of that convolution.
 Value weight_gradient(Primitives& p, Value x, Value w, Value g, const ConvSpec& spec);
 
 /// A transposed convolution on a tape: the data gradient of a convolution, whose data its result is.

@@ -1,3 +1,4 @@
+// The dialect: verifiers, folders, types and attributes.
 #include "ir/dialect.h"
 
 #include "ir/emission.h"

@@ -102,7 +102,7 @@ mlir::RankedTensorType row_type(mlir::Type stacked);
 
 /// Creates a fusion that copies `v`.
 mlir::Value create_copy(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value v);
-/// The operand of the fusion's yield behind `result`.
+/// The operand of the fusion's yield for `result`.
 mlir::OpOperand& yielded_as(mlir::OpResult result);
 
 /// The window of a convolution or reduce_window without MLIR types.

@@ -1,3 +1,4 @@
+// The backward composition of a graph's nodes.
 #include "ir/differentiate.h"
 
 #include "ir/compose.h"
@@ -42,7 +43,7 @@ std::size_t GradientRequest::running_count() const { return count(running); }
 /// A composed node: its values, and its primitives as a range of the tape.
 struct Differentiation::TapedNode {
   const Node* node;
-  std::vector<Value> in;   // a name of its own for each input, so that two uses of one value are told apart
+  std::vector<Value> in;   // a separate name for each input, so that two uses of one value are told apart
   std::vector<Value> out;  // as composed
   std::size_t begin, end;
   std::int64_t first_draw;
@@ -286,7 +287,7 @@ std::vector<Value> compose_gradients(Primitives& p, const Subgraph& body, const 
       uses.inputs.size() + uses.outputs.size() + request.head_count() + request.running_count();
   if (in.size() != expected) fail_internal("gradients of {} values are given {}", expected, in.size());
   std::size_t next = 0;
-  // What is not used has a value for its type alone.
+  // Inputs and outputs that the gradients do not read have a value for its type alone.
   std::vector<Value> inputs(body.inputs.size()), outputs(body.outputs.size());
   for (std::int64_t i : uses.inputs) inputs.at(static_cast<std::size_t>(i)) = in[next++];
   for (std::int64_t i : uses.outputs) outputs.at(static_cast<std::size_t>(i)) = in[next++];

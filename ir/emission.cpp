@@ -1,3 +1,4 @@
+// The helpers of primitives' emission.
 #include "ir/emission.h"
 
 namespace kiln::ir {

@@ -31,7 +31,7 @@ class Emission {
   mlir::Value result;
 
   mlir::Value in(std::size_t i) const { return operands[i]; }
-  /// Appends an operation, whose first result is that of the primitive.
+  /// Appends an operation, whose first result is the primitive's.
   template <class Op, class... Arguments>
   Op make(Arguments&&... arguments) {
     Op op = Op::create(builder, location, type, std::forward<Arguments>(arguments)...);

@@ -72,7 +72,7 @@ mlir::LogicalResult FusionOp::verify() {
   auto yield = llvm::dyn_cast<YieldOp>(block.getTerminator());
   if (!yield || yield.getOperandTypes() != getResultTypes()) return emitOpError("must yield its results");
   ReduceOp first_reduction;
-  llvm::SmallPtrSet<mlir::Operation*, 8> reduced;  // reductions, and what reads their results
+  llvm::SmallPtrSet<mlir::Operation*, 8> reduced;  // reductions, and users of their results
   int reductions = 0, contractions = 0;
   for (mlir::Operation& op : block.without_terminator()) {
     bool root = llvm::isa<ReduceOp>(op) || is_product(&op);

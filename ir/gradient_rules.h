@@ -1,5 +1,5 @@
 #pragma once
-// What the gradients of several primitives have in common.
+// Helpers of the gradients of several primitives.
 #include "ir/at.h"
 #include "ir/gradients.h"
 #include "ir/primitives.h"

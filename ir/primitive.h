@@ -1,5 +1,5 @@
 #pragma once
-// What a composition knows of a primitive: its attributes and rules, without their types.
+// The interface of a primitive to a composition: its attributes and rules, without their types.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,7 +25,7 @@ class Primitive {
   virtual ~Primitive() = default;
 
   /// The contributions to the gradients of the operands, given the gradient `g` of the result (of the
-  /// result's type): one value for each operand, of its type; invalid where the derivative is zero everywhere
+  /// result's type): one value for each operand, of its type. Invalid where the derivative is zero everywhere
   /// (floor, indices), and where it is not `wanted`. Integers have gradients as floats have, of their own
   /// type and computed in it: a cast passes the gradient cast to the type of its operand, as in MXNet. A
   /// contribution is a function of the primitive's operands, result and `g` alone; half-precision
@@ -41,8 +41,8 @@ class Primitive {
   virtual void emit(Emission& e) const = 0;
 };
 
-/// A composed primitive, or what Primitives::taped_as() composed. Of a loop or branch one entry tells all
-/// values that its bodies use from outside and all results; their bodies are not on the tape.
+/// A composed primitive, or a composition by Primitives::taped_as(). A loop or branch is one entry, with all
+/// outer values that its bodies use and all results; their bodies are not on the tape.
 struct Taped {
   std::shared_ptr<const Primitive> primitive;
   std::vector<Value> operands, results;

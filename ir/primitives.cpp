@@ -1,4 +1,4 @@
-// What primitives have in common: their values, the tape, draws, and compositions of several.
+// The shared part of primitives: their values, the tape, draws, and compositions of several.
 #include "ir/primitives.h"
 
 #include "ir/at.h"

@@ -42,8 +42,8 @@ struct ConvSpec {
 class DrawCounter;
 struct Node;
 
-/// The results of a loop's step: loop-carried values of the next step, outputs to be stacked and, in a loop
-/// with a condition, whether there is a next step (a bool of one element).
+/// The results of a loop's step: loop-carried values of the next step and outputs to be stacked. In a loop
+/// with a condition also whether there is a next step (a bool of one element).
 struct LoopStep {
   std::vector<Value> carries;
   std::vector<Value> outputs;
@@ -112,8 +112,8 @@ class Primitives {
   Value gather(Value x, Value indices, int axis);
   /// The i64 indices themselves. A call in which one is not in [0, extent) throws, naming the node.
   Value check_bounds(Value indices, std::int64_t extent);
-  /// x with slices along `axis` replaced by, or incremented by, slices of `updates`, whose shape is that of
-  /// gather(x, indices, axis). Applied in C order of the indices: the last duplicate wins. Out-of-range
+  /// x with slices along `axis` replaced by, or incremented by, slices of `updates`, whose shape is the shape
+  /// of gather(x, indices, axis). Applied in C order of the indices: the last duplicate wins. Out-of-range
   /// indices are dropped.
   Value scatter(Scatter how, Value x, Value indices, Value updates, int axis);
 
@@ -130,9 +130,9 @@ class Primitives {
   Value dot(Value lhs, Value rhs, const DotSpec& spec);
   /// x (N, C, spatial...), w (O, C/groups, kernel...) -> (N, O, spatial'...).
   Value convolution(Value x, Value w, const ConvSpec& spec);
-  /// The gradient of the weight in convolution(x, w, spec), given that of its result: x (N, C, spatial...),
-  /// g (N, O, spatial'...) -> (O, C, kernel...). One group, or depthwise: as many groups as x and g have
-  /// channels each, (C, 1, kernel...).
+  /// The gradient of the weight in convolution(x, w, spec), given its result's gradient: x (N, C,
+  /// spatial...), g (N, O, spatial'...) -> (O, C, kernel...). One group, or depthwise: as many groups as x
+  /// and g have channels each, (C, 1, kernel...).
   Value convolution_weights(Value x, Value g, const ConvSpec& spec);
   /// sum or max over each window; positions outside x count as the identity.
   Value reduce_window(Reduce op, Value x, const Window& window);
@@ -140,16 +140,16 @@ class Primitives {
   // Control flow. A body function is called once, to compose the body; it may use any value that exists
   // already. A branch, and a loop with a condition, always takes `control_draws` random counters.
   static constexpr std::int64_t control_draws = std::int64_t{1} << 32;
-  /// Runs `body` `steps` times; with `condition` (a bool of one element) while it holds, and at
-  /// most `steps` times. `carries` are the initial loop-carried values, `rows` the scanned inputs: step i
-  /// gets their slice i along the first axis. Returns the final loop-carried values, then each output stacked
-  /// along a new first axis, with zeros for steps that did not run.
-  /// With `replayed`, step i draws the random numbers that step steps - 1 - i of another loop drew, whose
-  /// steps took that many counters each and whose first draw is the next one here.
+  /// Runs `body` `steps` times; with `condition` (a bool of one element) while it holds, and at most `steps`
+  /// times. `carries` are the initial loop-carried values, `rows` the scanned inputs: step i gets their slice
+  /// i along the first axis. Returns the final loop-carried values, then each output stacked along a new
+  /// first axis, with zeros for steps that did not run. With `replayed`, step i repeats the random draws of
+  /// step steps - 1 - i of another loop. Its steps took `replayed` counters each, and its first draw is the
+  /// next one here.
   std::vector<Value> loop(std::int64_t steps, std::span<const Value> carries, std::span<const Value> rows,
                           Value condition, const LoopBody& body, std::optional<std::int64_t> replayed = {});
-  /// The results of `then` if `condition` (a bool of one element) holds, else those of `otherwise` (the else
-  /// body). Both return values of the same types; only one of them runs.
+  /// The results of `then` if `condition` (a bool of one element) holds, else the results of `otherwise` (the
+  /// else body). Both return values of the same types; only one of them runs.
   std::vector<Value> branch(Value condition, const BranchBody& then, const BranchBody& otherwise);
 
   /// The counter of random draws; null where none is kept.
@@ -161,7 +161,8 @@ class Primitives {
 
   // The tape: the primitives of a composition in order, for differentiation (ir/differentiate.h).
   /// The value that `compose` returns. On the tape it is one entry, of the primitive `attributes`, instead of
-  /// those that `compose` appended: a composition whose gradients are simpler than those of its primitives.
+  /// the entries that `compose` appended. For a composition whose gradients are simpler than its primitives'
+  /// gradients.
   template <class Attributes>
   Value taped_as(const Attributes& attributes, std::span<const Value> operands,
                  const std::function<Value()>& compose) {
@@ -169,7 +170,7 @@ class Primitives {
   }
   /// The value that `compose` returns, as a constant: no gradient passes it.
   Value without_gradient(const std::function<Value()>& compose);
-  /// Another name of x: the same value, whose uses are told apart from those of x.
+  /// Another name of x: the same value, whose uses are told apart from the uses of x.
   Value alias(Value x);
   /// Until the matching end_tape(), primitives outside of bodies that are opened later are appended to one
   /// tape. Scopes nest; the end of one that is not within another one of its body removes its entries.
@@ -177,9 +178,9 @@ class Primitives {
   void end_tape();
   /// Entries stay where they are while more are appended.
   const std::deque<Taped>& tape() const { return tape_; }
-  /// During its lifetime random_uniform and random_uniforms return what the entries [begin, end) of the tape
-  /// drew, in their order, and take no new draws: a gradient that composes its node's primitives again gets
-  /// the node's random numbers. Draws in bodies cannot be replayed.
+  /// During its lifetime random_uniform and random_uniforms return the draws of the entries [begin, end) of
+  /// the tape, in their order, and take no new draws. A gradient that composes its node's primitives again
+  /// thus gets the node's random numbers. Draws in bodies cannot be replayed.
   class ReplayedDraws {
    public:
     ReplayedDraws(Primitives& p, std::size_t begin, std::size_t end);
@@ -267,7 +268,7 @@ class Primitives {
     std::size_t bodies, begin;  // open bodies and entries when it began
   };
   std::vector<TapeScope> tape_scopes_;
-  /// An open body: its first value, and what it uses from outside, if a tape is on.
+  /// An open body: its first value, and the outer values that it uses, if a tape is on.
   struct OpenBody {
     std::uint32_t first;
     std::vector<Value> used;

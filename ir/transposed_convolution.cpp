@@ -1,3 +1,4 @@
+// Composes transposed convolutions by phases or by taps.
 #include "ir/transposed_convolution.h"
 
 #include "ir/convolution_gradients.h"
@@ -12,24 +13,24 @@
 namespace kiln::ir {
 namespace {
 
-/// Convolutions of up to so many phases are one for each.
+/// Maximum number of phases with a separate convolution each.
 constexpr std::int64_t most_phases = 16;
 
-/// Output o is the sum over the taps k with a multiple of the stride at o + dilate * k - low of the element
-/// of g there: i of o + dilate * k - low = stride * i. The taps are those of the turned weight.
+/// Output o is the sum over the taps k for which o + dilate * k - low is a multiple of the stride, stride *
+/// i: tap k times element i of g. The taps are the flipped weight's.
 struct SpatialAxis {
   std::int64_t taps, stride, dilate, low;
   std::int64_t elements, outputs;
 };
 
-/// What the outputs phase, phase + stride, ... of an axis read: the q-th of them element
-/// q + shift + dilate * j of g by tap first + step * j of the turned weight.
+/// One output phase of an axis: out[phase + q * stride] = sum_j g[q + shift + dilate * j] * flipped_w[first +
+/// step * j].
 struct Phase {
   std::int64_t first, step, taps, shift, dilate;
 };
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-/// Whether the outputs of each element lie side by side, and those of no others among them.
+/// Whether the outputs of each element are contiguous, with no other element's outputs among them.
 bool have_one_tap(const std::vector<SpatialAxis>& axes) {
   return std::all_of(axes.begin(), axes.end(),
                      [](const SpatialAxis& a) { return a.dilate == 1 && a.taps == a.stride; });
@@ -75,7 +76,7 @@ Value convolve(Primitives& p, Value x, Value weight, const Shape& dilate, std::i
   return p.convolution(resized(p, x, 0, cut_low, cut_high), weight, spec);
 }
 
-/// (N, F, spatial...) with extents of a multiple of the stride, of which the outputs are the first.
+/// (N, F, spatial...) with extents of a multiple of the stride, cut to the first `outputs`.
 Value first_outputs(Primitives& p, Value y, const std::vector<SpatialAxis>& axes) {
   Shape cut;
   for (std::size_t i = 0; i < axes.size(); ++i) cut.push_back(axes[i].outputs - p.shape(y)[i + 2]);
@@ -87,7 +88,7 @@ Shape joined(Shape first, const Shape& second) {
   return first;
 }
 
-/// The phases of all axes, with what their outputs read.
+/// The phases of all axes, with the elements and taps that their outputs read.
 class OutputPhases {
  public:
   explicit OutputPhases(const std::vector<SpatialAxis>& axes) : axes_(axes) {
@@ -104,7 +105,7 @@ class OutputPhases {
       }
     }
   }
-  /// Of one phase.
+  /// Outputs of one phase.
   const Shape& outputs() const { return outputs_; }
   /// Places of an image that is widened.
   std::int64_t places() const {
@@ -167,8 +168,8 @@ Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups,
 
 std::int64_t places_of(const Shape& images) { return Shape(images.dims().subspan(2)).elements(); }
 
-/// Whether products with all taps at once are faster than a convolution for each phase: where filters fill
-/// only a part of a register, or outputs have one tap each and lines are long. They take memory.
+/// Whether products with all taps at once are faster than a convolution for each phase. This holds if filters
+/// fill only a part of a register, or if outputs have one tap each and lines are long. They take memory.
 bool suits_taps(const Shape& g, const Shape& turned, const std::vector<SpatialAxis>& axes) {
   constexpr std::int64_t most_filters = 8, least_channels = 8, least_line = 7, most_products = 1 << 24;
   const std::int64_t filters = turned[0];
@@ -302,9 +303,9 @@ Value at_once(Primitives& p, Value g, Value turned, std::int64_t groups,
   return first_outputs(p, p.reshape(p.transpose(p.reshape(y, apart), woven), whole), axes);
 }
 
-/// Of one element: output dilate * k - low is its product with tap k, low being what lies before the outputs.
-/// So all are one product of matrices, (N, C) by (C, taps * F), with the taps that have an output. Nothing
-/// if none has.
+/// The transposed convolution of one element: output dilate * k - low is its product with tap k; `low`
+/// outputs lie before the first. So all are one product of matrices, (N, C) by (C, taps * F), with the taps
+/// that have an output. Nothing if none has.
 std::optional<Value> of_one_element(Primitives& p, Value g, Value weight,
                                     const std::vector<SpatialAxis>& axes) {
   const Shape given = p.shape(weight), data = p.shape(g);

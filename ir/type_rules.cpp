@@ -1,4 +1,4 @@
-// What the rules of several primitives have in common.
+// Helpers of the rules of several primitives.
 #include "ir/type_rules.h"
 
 #include <utility>

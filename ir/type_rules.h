@@ -1,6 +1,5 @@
 #pragma once
-// What the rules of several primitives' result types have in common: texts of mismatches, arithmetic of
-// extents.
+// Helpers of the rules of several primitives' result types: texts of mismatches, arithmetic of extents.
 #include "ir/at.h"
 #include "ir/primitives.h"
 #include "ir/result_type.h"
@@ -24,7 +23,7 @@ std::string wrong_count(std::string_view list, const Shape& shape, const Shape& 
 /// The sum of two extents, which may come from a file. Throws where it does not fit in 64 bits.
 std::int64_t plus(std::int64_t a, std::int64_t b);
 
-/// Of x with `low` and `high` elements more per axis.
+/// The type of x with `low` and `high` elements more per axis.
 ResultType padded_type(const TensorType& x, const Shape& low, const Shape& high);
 
 /// The shape of x with `axis` replaced by the axes of `indices`.

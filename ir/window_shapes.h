@@ -1,3 +1,4 @@
+// Arithmetic of windows.
 #pragma once
 #include "ir/at.h"
 #include "ir/primitives.h"

@@ -28,7 +28,7 @@ if(count EQUAL 0 OR rest MATCHES "enum class")
 endif()
 string(APPEND words "\n}  // namespace kiln::ir\n")
 
-# What is unchanged stays as old as it was: nothing that includes it is compiled again.
+# An unchanged file keeps its time: nothing that includes it is compiled again.
 function(write file text)
   if(EXISTS "${file}")
     file(READ "${file}" old)

@@ -13,7 +13,7 @@
 namespace kiln::passes {
 namespace {
 
-/// Operations that code generation handles outside of fusions. A view is a copy of its own, in a fusion.
+/// Operations that code generation handles outside of fusions. A view is a separate copy, in a fusion.
 bool stays(mlir::Operation* op) { return ir::may_stand(op, ir::Stage::kernels) && !ir::is_view_op(op); }
 
 /// Emits the groups after the block's old operations, one new operation per group.

@@ -14,8 +14,7 @@ namespace kiln::passes {
 inline constexpr llvm::StringLiteral missed_fusion_attr = "kiln.missed_fusion";
 
 /// Forms kernels: every operation that computes or moves elements ends in a kiln.fusion, unless it may stand
-/// among kernels (ir/stages.h). Of constants, splats do not remain outside; of reshapes those that only
-/// rename a buffer do.
+/// among kernels (ir/stages.h). Splat constants do not remain outside; reshapes that only rename a buffer do.
 ///
 /// * A contraction (packed_dot, packed_convolution) or a reduce takes its pointwise users as an epilogue, as
 ///   long as one value leaves the kernel.

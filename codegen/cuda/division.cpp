@@ -1,3 +1,4 @@
+// Emits nests by threads, or rows by teams.
 #include "codegen/cuda/division.h"
 
 #include "passes/fuse_rows.h"

@@ -1,3 +1,4 @@
+// The division of a nest's points among threads.
 #pragma once
 #include "codegen/cuda/launch.h"
 #include "codegen/cuda/team.h"
@@ -17,7 +18,7 @@ struct Rows {
   static std::optional<Rows> of(ir::FusionOp fusion);
 };
 
-/// What is built into the code of a division: equal plans, equal loops.
+/// The built-in part of a division's code: equal plans, equal loops.
 struct DivisionPlan {
   bool short_numbers;               // LoopNest::has_short_numbers()
   std::optional<unsigned> threads;  // of a row's team
@@ -31,8 +32,8 @@ struct DivisionPlan {
   }
 };
 
-/// The points of a nest, divided into the iterations of a kernel's outermost loop: each point is one, or, in
-/// a row fusion, the points of a row are.
+/// The points of a nest, divided into the iterations of a kernel's outermost loop. An iteration is one point
+/// or, in a row fusion, the points of a row.
 class Division {
  public:
   Division(LoopNest nest, std::optional<Rows> rows);
@@ -49,13 +50,14 @@ class Division {
             const LoopNest::PointBody& body) const;
   /// Emits the body at the only point of an iteration that is a point.
   void emit_single(KernelBuilder& e, const KernelArgs& args, const LoopNest::PointBody& body) const;
-  /// Emits the body with a thread per point: that of an iteration, or those of a row's team in turn.
+  /// Emits the body with a thread per point: the point of an iteration, or the points of a row's team in
+  /// turn.
   void emit_by_threads(KernelBuilder& e, const KernelArgs& args, const LoopNest::PointBody& body) const;
 
   bool by_rows() const { return rows_.has_value(); }
-  /// Of the team that has a row.
+  /// The number of threads of the team that has a row.
   unsigned threads() const { return rows_->threads; }
-  /// The launch of that team, a block of its own.
+  /// The launch of that team: a block.
   void set(KernelRequest& request) const;
 
  private:

@@ -15,7 +15,7 @@ LoopNest make_point_nest(Dims extents, std::vector<StridedAccess> accesses) {
   return {std::move(extents), std::move(accesses), /*lanes=*/1};
 }
 
-/// What the code of a kernel of points depends on: equal plans, equal code.
+/// The plan of a kernel of points: equal plans, equal code.
 struct PointsPlan {
   DivisionPlan division;
   std::string expression;  // of a copy none

@@ -1,8 +1,8 @@
-// Reductions. Where partial results are interleaved, a warp reduces blocks of 1024 elements: lane j has the
-// partial results j and j + 32, so that neighbouring lanes read neighbouring elements, and shuffles combine
-// those of all lanes in the order that kiln.reduce in ir/KilnOps.td defines. The results of blocks are
-// interleaved partial results again: warps of a block compute 64 of them at a time, which meet in shared
-// memory. A result of chains, or of few elements far apart, is that of a single thread.
+// Reductions. If partial results are interleaved, a warp reduces blocks of 1024 elements. Lane j has the
+// partial results j and j + 32, so that neighbouring lanes read neighbouring elements; shuffles combine all
+// lanes in the order that kiln.reduce in ir/KilnOps.td defines. The results of blocks are interleaved partial
+// results again: warps of a block compute 64 of them at a time, which meet in shared memory. A single thread
+// computes a result of chains, or of few elements far apart.
 #include "codegen/cuda/division.h"
 #include "codegen/emit/reduction_body.h"
 
@@ -20,7 +20,7 @@ class TeamReduction : ReductionEmitter {
       for (std::size_t i = 0; i < count(); ++i) shared_.push_back(team_.shared(red.dtype, partials));
   }
 
-  /// Whether all warps of the team have a part of each result; else each warp has results of its own.
+  /// Whether all warps of the team have a part of each result; else each warp has separate results.
   static bool shares(const Reduction& red, const Team& team) { return team.warps() > 1 && red.levels > 1; }
 
   /// The results at a point, in lane 0 of each warp that reduces it.
@@ -199,12 +199,12 @@ void emit_by_teams(KernelBuilder& e, const Reduction& red, const Division& divis
     e.when(e.less(number, e.index(1)), [&] { emit_epilogue(e, red, at, results); });
   };
   if (!division.by_rows()) return division.emit_single(e, args, result);
-  // Without a part in each result, each warp has results of its own.
+  // Without a part in each result, each warp has separate results.
   const mlir::Value first = shares ? e.index(0) : team.warp_number();
   division.emit(e, args, first, e.index(shares ? 1 : team.warps()), result);
 }
 
-/// What the code of a kernel depends on: equal plans, equal code.
+/// The plan of a kernel's code: equal plans, equal code.
 struct GpuReductionPlan {
   bool by_teams;     // a team has a result, otherwise a thread
   unsigned threads;  // of the team

@@ -1,3 +1,4 @@
+// The tables of kernels, and the threads that compile them.
 #include "codegen/driver/kernel_cache.h"
 
 #include "codegen/driver/jit.h"
@@ -65,8 +66,8 @@ std::optional<KernelObject> unpack(const std::vector<std::byte>& bytes) {
 
 using Future = std::shared_future<std::shared_ptr<const Kernel>>;
 
-/// KILN_KERNELS_MAX_COUNT. A kernel takes two or three mappings of memory, of which Linux gives a process
-/// 65,530 unless vm.max_map_count is another number.
+/// KILN_KERNELS_MAX_COUNT. A kernel takes two or three mappings of memory. Linux gives a process 65,530 of
+/// them unless vm.max_map_count is another number.
 std::size_t max_kernels() {
   static const std::size_t limit = count_from_env("KILN_KERNELS_MAX_COUNT", 8192);
   return limit;
@@ -197,7 +198,7 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
   try {
     kernel = make_kernel(context, request, backend, key, nullptr);
   } catch (...) {
-    // Those who wait get the error too; the next request tries again.
+    // Waiting threads get the error too; the next request tries again.
     promise.set_exception(std::current_exception());
     std::lock_guard lock(table.mutex);
     table.kernels.erase({key.hi, key.lo});
@@ -233,8 +234,7 @@ std::vector<std::size_t> missing_of(llvm::ArrayRef<KernelRequest> requests, cons
   return missing;
 }
 
-/// Calls get(i) for every i of `work`, on the threads that a call may use; throws what the first of them
-/// threw.
+/// Calls get(i) for every i of `work`, on the threads that a call may use; throws the first exception.
 void get_at_once(mlir::MLIRContext& context, llvm::ArrayRef<std::size_t> work,
                  llvm::function_ref<void(std::size_t)> get) {
   const int threads = num_threads();

@@ -14,14 +14,14 @@ namespace kiln::codegen {
 struct Contraction {
   ir::View lhs;      ///< for its base and offset only
   unsigned rhs = 0;  ///< the fusion's argument
-  /// Of a B that is not packed yet: element (k, column) lies at k * row_stride + column * column_stride.
+  /// A B that is not packed yet: element (k, column) lies at k * row_stride + column * column_stride.
   struct Unpacked {
     std::int64_t row_stride, column_stride;
   };
   std::optional<Unpacked> unpacked;
   Dims lhs_strides;  ///< of A along the result's axes but the columns, in elements
   Dims rhs_strides;  ///< of B, packed or not; not 0 along the batch
-  /// The order of the rows' axes in tiles, if it is not that of the result.
+  /// The order of the rows' axes in tiles, if it differs from the result's.
   Dims row_order;
   /// Where the epilogue pools the result (ir/windows.h): A's offset of each point of a window; strides are
   /// then along the axes of the pooled result.
@@ -29,7 +29,7 @@ struct Contraction {
   std::int64_t k_extent = 0;
   std::int64_t k_stride = 0;            ///< of A along k, if there are no
   std::vector<std::int64_t> k_offsets;  ///< A's offset for each k
-  /// Groups of columns, each with an A and a packed B of its own.
+  /// Groups of columns, each with a separate A and packed B.
   std::int64_t groups = 1, lhs_group = 0;
   std::int64_t columns = 0, panels = 0, panel = 0;  ///< of a group
   std::int64_t lhs_elements = 0;                    ///< distinct elements of A, over all rows
@@ -41,7 +41,7 @@ struct FactorOperands {
   static constexpr auto fields() {
     return std::tuple(PlanField{"lhs", &FactorOperands::lhs}, PlanField{"rhs", &FactorOperands::rhs});
   }
-  /// Of an A in the view of an argument, and of B's argument.
+  /// The operands for an A that is the view of an argument, and for B's argument.
   static FactorOperands of(const ir::View& lhs, unsigned rhs) {
     return {static_cast<int>(llvm::cast<mlir::BlockArgument>(lhs.base).getArgNumber()),
             static_cast<int>(rhs)};

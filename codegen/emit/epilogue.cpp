@@ -1,3 +1,4 @@
+// Loads the operands of an epilogue and stores its results.
 #include "codegen/emit/epilogue.h"
 
 #include "runtime/fail.h"

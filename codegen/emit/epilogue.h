@@ -1,3 +1,4 @@
+// The epilogue of a contraction.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 #include "codegen/emit/loop_nest.h"
@@ -35,21 +36,21 @@ struct EpiloguePlan {
 /// The epilogue of a contraction: the pointwise end of a fusion, in the contraction's kernel, with its other
 /// operands and its results.
 ///
-/// One axis of the result is the columns, which lanes run along. The other axes are merged where all operands
-/// allow it; the last one that remains is the rows i, those outside of it are the outer axes. (If the
+/// One axis of the result is the columns, which lanes run along. The other axes are merged if all operands
+/// allow it. The last remaining one is the rows i; the axes outside of it are the outer axes. (If the
 /// epilogue pools (ir/windows.h), the result is the pooled one.) Every operand is addressed as offset + sum
 /// over the outer axes + i * row stride + j * column stride. Strides are parameters.
 class Epilogue {
  public:
-  /// `extra_strides`: further operands, by their strides along all axes but the columns, which merged axes
+  /// `extra_strides`: further operands, by their strides along all axes except the columns, which merged axes
   /// have to suit as well. Axes along which number `fixed_in_rows` has a stride become outer axes: it is the
-  /// same for all rows. `order`: of all axes but the columns, if it is not that of the result.
+  /// same for all rows. `order`: of all axes except the columns, if it differs from the result's.
   Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> extra_strides,
            std::optional<std::size_t> fixed_in_rows = {}, llvm::ArrayRef<std::int64_t> order = {});
 
-  /// Of the outer axes and the rows; never empty.
+  /// Extents of the outer axes and the rows; never empty.
   const Dims& extents() const { return extents_; }
-  /// Strides of a further operand along those.
+  /// Strides of a further operand along these axes.
   const Dims& extra_strides(std::size_t i) const { return extra_strides_[i]; }
 
   EpiloguePlan plan() const;

@@ -1,3 +1,4 @@
+// Emits the loops of a nest.
 #include "codegen/emit/loop_nest.h"
 
 #include "codegen/target/tuning.h"
@@ -183,7 +184,7 @@ int LoopNest::rows_stored_whole() const {
   const auto goes_on = [&](const StridedAccess& s) {
     return s.read || (s.strides.back() == 1 && s.strides[rank() - 2] == columns);
   };
-  // Those that end within the square's elements.
+  // Rows that end within the square's elements.
   return llvm::all_of(accesses_, goes_on)
              ? lanes_ - static_cast<int>(llvm::divideCeilSigned(lanes_, columns)) + 1
              : 0;
@@ -385,7 +386,7 @@ void LoopNest::emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value 
     return has_short_numbers() ? mlir::arith::ExtUIOp::create(e.b, e.loc, e.i64(), v) : v;
   };
   llvm::SmallVector<mlir::Value> index(rank());
-  // The first axis that the number counts along has what is left of it.
+  // The first axis that the number counts along has the remaining quotient.
   const std::size_t first = outer ? 1 : 0;
   if (outer) index[0] = outer;
   if (first + 1 == rank()) {

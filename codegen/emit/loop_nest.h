@@ -1,3 +1,4 @@
+// Loop nests over boxes of points.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 #include "codegen/emit/plan_fields.h"
@@ -10,8 +11,8 @@ namespace kiln::codegen {
 
 using Dims = llvm::SmallVector<std::int64_t, 6>;
 
-/// An affine access of a loop nest: one stride per axis, either over the elements of an operand or, without
-/// an operand, over the integers (the index along an axis).
+/// An affine access of a loop nest, with one stride per axis. It reads the elements of an operand or, without
+/// an operand, the integers (the index along an axis).
 struct StridedAccess {
   DType dtype = DType::f32;
   int operand = -1;         ///< of the step; -1: the access yields the integer itself
@@ -21,7 +22,7 @@ struct StridedAccess {
   int repeats = 1;   ///< consecutive points that use the same element; the innermost stride is then 1
   int cycle = 1;     ///< elements that consecutive points use in turn; the innermost stride is then 0
   int arrays = 1;    ///< contiguous arrays that consecutive points read in turn, the innermost stride apart
-  /// Consecutive points after which it repeats an element, or its elements, from the first on, or goes on
+  /// Consecutive points after which it repeats an element, or its elements, from the first on, or continues
   /// with the first array.
   int group() const { return std::max({repeats, cycle, arrays}); }
 };
@@ -46,7 +47,7 @@ struct AccessPlan {
   }
 };
 
-/// What is built into the code of a nest: equal plans, equal loops.
+/// The built-in part of a nest's code: equal plans, equal loops.
 struct NestPlan {
   std::size_t rank;
   int registers, lanes, rows;
@@ -74,7 +75,7 @@ class LoopPoint {
   /// A non-temporal store, unless the point is masked; for accesses with an innermost stride of 1.
   void store_nontemporal(std::size_t access, mlir::Value value);
   /// Prefetches for a later iteration: the same bytes of the next row block if the operand has one
-  /// (KernelBuilder::next_block_distance), else, if `streaming`, the bytes a fixed distance ahead.
+  /// (KernelBuilder::next_block_distance). Otherwise, if `streaming`, the bytes a fixed distance ahead.
   void prefetch_next(std::size_t access, bool streaming);
   /// The integers of an access without an operand, for each lane, as i64.
   mlir::Value number(std::size_t access);
@@ -98,7 +99,7 @@ class LoopPoint {
   mlir::Value load_of_arrays(std::size_t access);
   /// The register from lane `first` on, where groups are as long as a register or longer.
   mlir::Value load_of_two_groups(std::size_t access, int first);
-  /// Sets the lanes and the phase, and loads what all points of a row share.
+  /// Sets the lanes and the phase, and loads the elements that all points of a row share.
   void load_invariants(int lanes, int phase = 0);
   KernelBuilder* e_;
   const LoopNest* nest_;
@@ -109,7 +110,7 @@ class LoopPoint {
   mlir::Value j_, mask_, left_;                // with a mask: the points from the step's first on
   int lanes_ = 1, phase_ = 0;                  // points of the step before this one
   bool is_one_group_ = false;                  // all lanes that are not masked
-  bool stores_past_row_ = false;  // the next row's store overwrites what a register has beyond this one
+  bool stores_past_row_ = false;  // the next row's store overwrites the lanes after this row's end
 };
 
 /// Loops over a box. Extents and strides are parameters of the generated code, so that one kernel serves all
@@ -120,17 +121,17 @@ class LoopPoint {
 class LoopNest {
  public:
   /// The body gets `registers` * `lanes` points at a time, and `lanes` in the remainder of a row.
-  /// emit_blocks() gives it `rows` rows at a time while that many are left. Where an operand reads transposed
+  /// emit_blocks() gives it `rows` rows at a time while that many are left. If an operand reads transposed
   /// and `rows` is a multiple of `lanes`, it gets `lanes` rows at a time; fewer `rows` are all of their axis.
   LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers = 1, int rows = 1);
 
-  /// Where no result can overwrite an operand, lets the last register of a row and the last square of rows
-  /// overlap those before them, and narrow rows be stored as whole registers that the next row overwrites in
-  /// part (some processors take a dozen cycles for a masked store).
+  /// If no result can overwrite an operand, lets the last register of a row and the last square of rows
+  /// overlap their predecessors. Narrow rows may then be stored as whole registers that the next row
+  /// overwrites in part (some processors take a dozen cycles for a masked store).
   void allow_overlaps();
 
-  /// Makes one axis of the `count` outermost ones to those who divide the outermost loop: its index counts
-  /// the points of their box. Not all axes; not for emit_point().
+  /// Joins the `count` outermost axes into one for the division of the outermost loop: its index counts the
+  /// points of their box. Not all axes; not for emit_point().
   void join_outermost(std::size_t count);
 
   /// The kernel's parameters: extents, then the offset and the strides of each access.
@@ -144,7 +145,8 @@ class LoopNest {
   const std::vector<StridedAccess>& accesses() const { return accesses_; }
   int lanes() const { return lanes_; }
   int rows() const { return rows_; }
-  /// The StridedAccess::group() of those that have one. Threads divide a single axis at multiples of it.
+  /// The StridedAccess::group() of the accesses that have one. Threads divide a single axis at multiples of
+  /// it.
   int group() const;
   /// Registers until a group begins at a lane 0 again.
   int period() const;
@@ -158,8 +160,8 @@ class LoopNest {
     /// One point of it, without a loop.
     std::function<LoopPoint(mlir::Value position)> at;
   };
-  /// Emits the loops over [args.begin, args.end) of the outermost axis, or of those that were joined. The
-  /// nest's parameters are the first ones.
+  /// Emits the loops over [args.begin, args.end) of the outermost axis, or of the joined ones. The nest's
+  /// parameters are the first ones.
   void emit(KernelBuilder& e, const KernelArgs& args, const PointBody& body) const;
   /// Gets the same position of consecutive rows. Accesses with is_shared_by_rows() have one address in all.
   using RowsBody = std::function<void(llvm::MutableArrayRef<LoopPoint>)>;
@@ -170,9 +172,9 @@ class LoopNest {
   /// Like emit_rows(), with rows() rows at a time, and the remaining rows one by one.
   void emit_row_blocks(KernelBuilder& e, const KernelArgs& args,
                        const std::function<void(llvm::ArrayRef<Row>)>& body) const;
-  /// Emits the body at a point of the box, without a loop: for threads that each have points of their own.
-  /// Points are counted in C order: `number` is that of the point among those at index `outer` of the
-  /// outermost axis, or, if `outer` is null, among all. `lanes` is 1.
+  /// Emits the body at a point of the box, without a loop: for threads that have separate points. Points are
+  /// counted in C order: `number` counts the points at index `outer` of the outermost axis or, if `outer` is
+  /// null, all points. `lanes` is 1.
   void emit_point(KernelBuilder& e, const KernelArgs& args, mlir::Value outer, mlir::Value number,
                   const PointBody& body) const;
   /// Whether emit_point() counts in 32 bits, which divides faster. It is built into the code.
@@ -188,8 +190,8 @@ class LoopNest {
   bool has_narrow_rows() const;
   /// Whether code relies on allow_overlaps().
   bool overlaps() const { return overlaps_ && (extents_.back() > lanes_ || has_narrow_rows()); }
-  /// Whether all rows of the axis outside of them are one block, of fewer than `lanes` and more than half of
-  /// them: a square then has masks.
+  /// Whether all rows of the axis outside of them are one block, of fewer than `lanes` rows and more than
+  /// half of `lanes`. A square then has masks.
   bool has_few_rows() const;
   /// How many rows of a square may be stored as whole registers, although they are narrow.
   int rows_stored_whole() const;
@@ -219,7 +221,7 @@ class LoopNest {
 
 /// 0 for a stride of 0, 1 for 1, and 2 for any other, which the code finds in a parameter.
 int stride_class(std::int64_t stride);
-/// Whether elements this far apart are loaded together with those between them, and lanes selected.
+/// Whether elements this far apart are loaded together with the elements between them, and lanes selected.
 bool is_small_step(std::int64_t stride);
 /// Whether consecutive rows of the box access the same elements.
 bool is_shared_by_rows(const StridedAccess& access);
@@ -227,14 +229,14 @@ bool is_shared_by_rows(const StridedAccess& access);
 /// rows.
 bool reads_transposed(const StridedAccess& access);
 /// Merges an innermost axis that is shorter than the registers that the body interleaves, or than two, with
-/// the axis outside of it, if every access stays at one element along it (StridedAccess::repeats), runs
-/// through the same elements for each index of the outer one (StridedAccess::cycle), is one of two arrays
-/// (StridedAccess::arrays), or has mergeable strides. `multiple`: loops begin at multiples of so many points,
-/// which have to be whole groups; 0: at those of StridedAccess::group().
+/// the axis outside of it. Each access must have one of four forms: one element along the inner axis
+/// (StridedAccess::repeats); the same elements for each index of the outer one (StridedAccess::cycle); one of
+/// two arrays (StridedAccess::arrays); mergeable strides. `multiple`: loops begin at multiples of this number
+/// of points, which have to be whole groups; 0: at multiples of StridedAccess::group().
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
                   std::int64_t multiple = 0);
-/// Moves an axis along which an access has a unit stride to the last place but one, so that the access reads
-/// transposed, if squares of at most `lanes` by `lanes` points fit in the box. Returns the side of the
+/// Moves an axis along which an access has a unit stride to the second-last place, so that the access reads
+/// transposed. Squares of at most `lanes` by `lanes` points must fit in the box. Returns the side of the
 /// squares, which is smaller where rows are shorter or fewer; 0 if there is no such access. `keep_outermost`:
 /// the outermost axis stays outermost.
 int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& accesses, int lanes,

@@ -1,3 +1,4 @@
+// The axes around the rows of a contraction.
 #pragma once
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
@@ -11,20 +12,20 @@ class OuterAxes {
  public:
   using Axis = KernelParams<outer_axis_names>;
 
-  /// Strides are in elements, of A and of B; those of further axes are left out.
+  /// Strides are in elements, of A and of B; strides of further axes are left out.
   static void append(std::vector<std::int64_t>& params, llvm::ArrayRef<std::int64_t> extents,
                      llvm::ArrayRef<std::int64_t> lhs_strides, llvm::ArrayRef<std::int64_t> rhs_strides) {
     for (auto [extent, lhs, rhs] : llvm::zip(extents, lhs_strides, rhs_strides))
       Axis::append(params, {{"extent", extent}, {"lhs_stride", lhs}, {"rhs_stride", rhs}});
   }
 
-  /// Those of an epilogue whose first extra strides are A's, the second B's.
+  /// Appends an epilogue's axes; its first extra strides are A's, the second B's.
   static void append(std::vector<std::int64_t>& params, const Epilogue& epilogue) {
     append(params, llvm::ArrayRef(epilogue.extents()).drop_back(), epilogue.extra_strides(0),
            epilogue.extra_strides(1));
   }
 
-  /// Those whose parameters begin at params[first].
+  /// The axes whose parameters begin at params[first].
   OuterAxes(KernelBuilder& e, mlir::Value params, std::int64_t first, std::size_t count)
       : end_(first + static_cast<std::int64_t>(count) * Axis::size) {
     for (; first < end_; first += Axis::size) axes_.emplace_back(e, params, first);
@@ -38,7 +39,7 @@ class OuterAxes {
     for (const Axis& axis : axes_) extents.push_back(axis["extent"]);
     return e.coordinates(number, extents);
   }
-  /// Elements of A, and of B, before those at an index.
+  /// Offset of an index in elements of A, and of B.
   mlir::Value lhs_offset(KernelBuilder& e, mlir::ValueRange index) const {
     return offset(e, index, "lhs_stride");
   }

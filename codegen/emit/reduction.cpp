@@ -35,7 +35,7 @@ int levels_for(std::int64_t extent) {
   return static_cast<int>(std::max(llvm::divideCeil(bits, unsigned{block_bits}), 1u));
 }
 /// The accesses of a reduction: leaves of `before`, leaves of `after` except the root, outputs. Their strides
-/// are over the axes of the operand, 0 along the reduced axes for those over the result.
+/// are over the axes of the operand; accesses over the result have 0 along the reduced axes.
 struct ReductionAccesses {
   std::vector<StridedAccess> all;  // without strides
   std::vector<Dims> strides;
@@ -104,8 +104,8 @@ bool kept_axis_is_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<
   return gathered && kept_extents.back() >= lanes;
 }
 
-/// Whether chains are read faster one by one than by lanes along a kept axis: where there is one result, or
-/// lanes would gather what chains find next to each other.
+/// Whether chains are read faster one by one than by lanes along a kept axis: there is one result, or lanes
+/// would gather elements that are contiguous along chains.
 bool chains_are_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<StridedAccess> accesses,
                            const Dims& kept_extents) {
   if (kept_extents.empty()) return true;
@@ -118,8 +118,8 @@ bool chains_are_contiguous(llvm::ArrayRef<std::int64_t> steps, llvm::ArrayRef<St
   return any;
 }
 
-/// Whether rows are so short that several share a register better than each fills its own: of one element, or
-/// of a few registers that are next to each other in the arrays that are not the same along the row.
+/// Whether rows are so short that sharing a register is better than filling one each. Such rows have one
+/// element, or a few registers that are contiguous in all arrays that vary along the row.
 bool has_short_rows(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
                     llvm::ArrayRef<StridedAccess> accesses, const Dims& kept_extents, std::int64_t extent,
                     int lanes) {
@@ -139,9 +139,8 @@ bool has_short_rows(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps
   return any;
 }
 
-/// The tile of results that share elements along the reduced axis: where those of neighbouring columns are
-/// next to each other, and where a leaf that leaves L1 between two results has the same in all rows or
-/// columns.
+/// Tile of results that reuse a reduced operand. Used if columns are contiguous, or if an operand too large
+/// for L1 is invariant over rows or columns.
 ResultTile tile_of(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
                    llvm::ArrayRef<StridedAccess> accesses, const Dims& kept, std::int64_t extent,
                    const Machine& machine) {

@@ -70,7 +70,7 @@ struct ReducedLoops {
   }
 };
 
-/// What is built into the code of a kernel of reductions: equal plans, equal code.
+/// The built-in part of a reduction kernel's code: equal plans, equal code.
 struct ReductionPlan {
   std::vector<ir::Reduce> kinds;
   DType dtype;
@@ -86,8 +86,8 @@ struct ReductionPlan {
   }
 };
 
-/// Everything that the code and the parameters of a kernel of reductions depend on: one, or several over the
-/// same axes of arrays of one type, whose elements are computed together.
+/// The description of a kernel of reductions, for its code and its parameters. It has one reduction, or
+/// several over the same axes of arrays of one type, whose elements are computed together.
 struct Reduction {
   llvm::SmallVector<ir::Reduce> kinds;
   DType dtype;
@@ -108,8 +108,8 @@ struct Reduction {
   std::size_t first_output;               // access
 
   ReductionPlan plan() const;
-  /// Whether the elements of leaf i that lanes read are a few apart, a distance that is built in: loading all
-  /// between them takes less than a load for each lane.
+  /// Whether the elements of leaf i that lanes read are a few apart, a built-in distance. Loading all
+  /// elements between them takes less than a load for each lane.
   bool loads_between(std::size_t i) const {
     return along_reduced && is_small_step(steps[i]) && steps[i] <= lanes / 2;
   }

@@ -1,4 +1,4 @@
-// What reductions compute at an element, and trees of few elements.
+// The computation of reductions at an element, and trees of few elements.
 #include "codegen/emit/reduction_body.h"
 
 #include "codegen/math/math.h"
@@ -97,7 +97,7 @@ mlir::Value ReductionEmitter::leaf(LoopPoint& at, std::size_t i, const Position&
 
 mlir::Value ReductionEmitter::index(LoopPoint& at, std::size_t i, const Position& position) {
   const DType dtype = red_.before.leaves()[i].dtype;
-  // Sums of 32 bits are those of 64, cut off; they take half as many registers.
+  // Sums of 32 bits are sums of 64 bits, truncated; they take half as many registers.
   const DType sum_dtype = dtype == DType::i32 ? DType::i32 : DType::i64;
   const auto cast = [&](DType from, DType to, mlir::Value x) {
     return emit_cast(e_.b, e_.loc, from, to, x, e_.target.isa);

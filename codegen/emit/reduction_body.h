@@ -1,3 +1,4 @@
+// The computation of reductions, whatever loops lead to the elements.
 #pragma once
 #include "codegen/emit/reduction.h"
 
@@ -20,7 +21,7 @@ struct Position {
 /// One value for each reduction of a kernel, or several such groups, one after the other.
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// What all ways to reduce have in common, whatever loops lead to the elements.
+/// The base of all ways to reduce.
 class ReductionEmitter {
  protected:
   ReductionEmitter(KernelBuilder& e, const Reduction& red, mlir::Value params);
@@ -39,7 +40,7 @@ class ReductionEmitter {
   // The tree of interleaved64: p[j] = p[j] op p[j + n/2] for j below n/2, down to one.
   /// Of 64 partial results in registers.
   Values halve(Values p);
-  /// Of the first `used` partial results in memory, which has room for 64; the others are omitted.
+  /// Halves the first `used` partial results in memory, which has room for 64; the others are omitted.
   Values halve_in_memory(mlir::ValueRange parts, mlir::Value used);
   /// How many of the 64 partial results have an element, where [begin, end) is divided into elements of
   /// `length`.
@@ -68,9 +69,9 @@ class ReductionEmitter {
 };
 
 /// Lanes along a kept axis and at most 64 elements in the order interleaved64, in registers: each partial
-/// result has at most one element; those without are omitted. (A sum that begins with +0 is never -0, so
-/// adding +0 changes nothing.) Strides of the elements are built in: an address for each would not fit in
-/// registers.
+/// result has at most one element; partial results without one are omitted. (A sum that begins with +0 is
+/// never -0, so adding +0 changes nothing.) Strides of the elements are built in: an address for each would
+/// not fit in registers.
 class RegisterTree : ReductionEmitter {
  public:
   RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value params);
@@ -80,7 +81,7 @@ class RegisterTree : ReductionEmitter {
     if (red_.short_rows) load_rows(at);
     return partial(at, 0, 1);
   }
-  /// Of the point that was reduced last: what Reduction::column_of() names, in each lane; or null.
+  /// The column that Reduction::column_of() names at the point that was reduced last, in each lane; or null.
   mlir::Value column_of(std::size_t access) const;
 
  private:
@@ -92,8 +93,8 @@ class RegisterTree : ReductionEmitter {
   llvm::SmallVector<Values> columns_;  // of such a leaf: element j of each row
 };
 
-/// Stores the fusion's outputs at a point, whose reductions gave `results`. `loaded`: what an access reads,
-/// if it is in registers already, else null.
+/// Stores the fusion's outputs at a point, whose reductions gave `results`. `loaded`: the elements of an
+/// access, if they are in registers already, else null.
 void emit_epilogue(KernelBuilder& e, const Reduction& red, LoopPoint& at, mlir::ValueRange results,
                    llvm::function_ref<mlir::Value(std::size_t access)> loaded = {});
 

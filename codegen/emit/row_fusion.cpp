@@ -1,3 +1,4 @@
+// Fuses the steps of row fusions.
 #include "codegen/emit/row_fusion.h"
 
 #include "codegen/emit/launch.h"
@@ -38,8 +39,8 @@ struct NextBlock {
   }
 };
 
-/// A kernel of a row fusion: the positions of its operands and parameters among those of all kernels, and the
-/// iterations of its own loop per row: row i is [i * per_row, (i + 1) * per_row).
+/// A kernel of a row fusion: the positions of its operands and parameters among all kernels' ones, and the
+/// iterations of its loop per row: row i is [i * per_row, (i + 1) * per_row).
 struct RowFusionPart {
   std::string kernel;  // its key
   std::int64_t operands_at, params_at, per_row;
@@ -52,8 +53,8 @@ struct RowFusionPart {
   }
 };
 
-/// Everything that the code of a row fusion depends on: equal plans, equal code. The parameter at `block_at`,
-/// after those of all kernels, is the number of rows of a block.
+/// The plan of a row fusion's code: equal plans, equal code. The parameter at `block_at`, after the
+/// parameters of all kernels, is the number of rows of a block.
 struct RowFusionPlan {
   std::int64_t block_at;
   std::vector<RowFusionPart> parts;

@@ -1,3 +1,4 @@
+// Builds and emits scalar expressions.
 #include "codegen/emit/scalar_expr.h"
 
 #include "codegen/math/math.h"

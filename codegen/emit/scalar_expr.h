@@ -1,3 +1,4 @@
+// Scalar expressions of fusions.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 #include "ir/dialect.h"
@@ -10,8 +11,8 @@
 
 namespace kiln::codegen {
 
-/// An input of a scalar expression: an element read from memory (through a view of an argument), an index
-/// (iota), a random number, a gathered element, or the result of a root.
+/// An input of a scalar expression. It is an element read from memory (through a view of an argument), an
+/// index (iota), a random number, a gathered element, or the result of a root.
 struct Leaf {
   enum class Kind { memory, iota, random, gather, root };
   Kind kind;
@@ -45,7 +46,7 @@ class ScalarExpr {
   /// Whether it has functions, whose code is long.
   bool has_functions() const { return !counter_offsets_.empty() || least_registers() > 0; }
 
-  /// The number of pointwise operations and constants, and that of constants.
+  /// The number of pointwise operations and constants, and the number of constants.
   std::size_t operations() const { return order_.size(); }
   std::size_t constants() const {
     return static_cast<std::size_t>(llvm::count_if(order_, llvm::IsaPred<ir::ConstantOp>));

@@ -1,3 +1,4 @@
+// Emits the sums of register tiles.
 #include "codegen/emit/tile.h"
 
 #include "codegen/math/math.h"

@@ -1,3 +1,4 @@
+// Register tiles: the innermost contraction.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 #include "codegen/emit/plan_fields.h"
@@ -18,7 +19,7 @@ struct TileRows {
   void emit(KernelBuilder& e, mlir::Value tile, mlir::Value larger,
             llvm::function_ref<void(mlir::Value first, int rows)> body) const;
 };
-/// An axis of `m` rows in as few tiles of at most `most` rows as possible, of nearly equal heights: a small
+/// An axis of `m` rows in as few tiles of at most `most` rows as possible, of nearly equal heights. A small
 /// last tile would have too few accumulators to hide the latency of FMAs.
 struct TileSplit {
   TileSplit(std::int64_t m, int most);
@@ -32,9 +33,8 @@ struct TileSplit {
 
 /// The innermost contraction: `rows` by `vectors` accumulators, each a register of `lanes` columns.
 ///
-/// Each output element is one chain of fused multiply-adds from +0 over a chunk of 512 of the contracted
-/// index, in ascending order; chunk sums are added in order (kiln.dot in ir/KilnOps.td). Integers multiply
-/// and add.
+/// Each output element is one chain of FMAs from +0 over a chunk of 512 of the contracted index, in ascending
+/// order; chunk sums are added in order (kiln.dot in ir/KilnOps.td). Integers multiply and add.
 struct Tile {
   DType dtype;
   int rows;
@@ -56,7 +56,7 @@ struct Tile {
     llvm::SmallVector<mlir::Value> rhs;
     std::function<mlir::Value(int row)> lhs_address;
   };
-  /// Values that change with k: `operands` replaces those at k by those at k + 1.
+  /// Values that change with k: `operands` replaces the values at k by the values at k + 1.
   using Carried = llvm::SmallVector<mlir::Value>;
   /// The sums over k in [from, to), at most a chunk, row by row.
   llvm::SmallVector<mlir::Value> emit(
@@ -66,7 +66,7 @@ struct Tile {
                                       const std::function<Operands(mlir::Value k)>& operands) const {
     return emit(e, from, to, {}, [&](mlir::Value k, Carried&) { return operands(k); });
   }
-  /// The sums over `k_extent` values of k; `over` gives those over a range within a chunk. Totals stay in
+  /// The sums over `k_extent` values of k; `over` gives the sums over a range within a chunk. Totals stay in
   /// registers from chunk to chunk.
   llvm::SmallVector<mlir::Value> sum_over_chunks(
       KernelBuilder& e, std::int64_t k_extent,
@@ -85,8 +85,8 @@ struct Tile {
   mlir::Value value(KernelBuilder& e, mlir::Value sum) const;
 
   /// Appends the first `registers` of B at one k of a panel of `panel` columns, and prefetches them some
-  /// values of k ahead: a panel may stream from L3 or memory, and an out-of-order window has too few
-  /// multiply-adds to hide that latency.
+  /// values of k ahead. A panel may stream from L3 or memory, and an out-of-order window has too few FMAs to
+  /// hide that latency.
   void load_rhs(KernelBuilder& e, mlir::Value address, int registers, std::int64_t panel,
                 llvm::SmallVectorImpl<mlir::Value>& rhs) const;
 
@@ -98,7 +98,7 @@ struct Tile {
   /// Rows whose accumulators fit in registers, beside `vectors` registers of B and one of A.
   static int most_rows(const CpuTarget& target, int vectors);
   /// The rows, `row_bytes` apart, at most `most`, that a tile may have if `limit` of them may map to the same
-  /// L1 set: rows nearly a multiple of a page apart do, too, while k advances through their lines.
+  /// L1 set. Rows nearly a multiple of a page apart conflict, too, while k advances through their lines.
   static int rows_without_conflicts(std::int64_t row_bytes, int limit, int most = tuning::most_tile_rows);
   /// Cost of the multiply-adds and the epilogue of one register of results, in half cycles.
   static std::int64_t cost_of_register(std::int64_t k_extent) { return k_extent * 2 + 16; }

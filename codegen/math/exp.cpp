@@ -30,7 +30,7 @@ Rounded round(Num x, double factor, int bias) {
   Num t = factor == 1 ? x + magic : fma(x, factor, magic);
   return {t - magic, bits(t)};
 }
-/// 2^n of n + exponent_bias. n must be that of a normal number, or the one below them, which gives 0.
+/// 2^n of n + exponent_bias. 2^n must be normal, or n one below the least such n, which gives 0.
 Num power_of_two(const Rounded& n) { return from_bits(n.biased << mantissa_bits(n.n)); }
 /// The same of n + 2 exponent_bias, also where 2^n is not normal: as two factors that are.
 std::pair<Num, Num> two_factors(const Rounded& n) {

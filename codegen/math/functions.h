@@ -1,3 +1,4 @@
+// The elementary functions that are parts of others or take two operands.
 #pragma once
 #include "codegen/math/num.h"
 
@@ -9,9 +10,9 @@
 /// are in units in the last place (ULP) of the result's type; tests/codegen/math_test.cpp holds them against a
 /// high-precision reference.
 ///
-/// Those named _f32 compute in f32. The others compute in f64, and a float goes through them with
-/// Digits::single: shorter polynomials whose error, below 2^-34, leaves the result after rounding to f32
-/// within 0.51 ULP.
+/// Functions named _f32 compute in f32. The others compute in f64, and a float goes through them with
+/// Digits::single. Its shorter polynomials have an error below 2^-34, which leaves the result after rounding
+/// to f32 within 0.51 ULP.
 namespace kiln::codegen {
 
 inline constexpr double kInf = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// asin, acos, atan: odd polynomials (minimax fits, Remez; in f32 Lawson's method, each coefficient rounded
-// before the next ones are fitted) on a short interval, the rest by identities.
+// asin, acos, atan: odd polynomials on a short interval, the rest by identities. The polynomials are minimax
+// fits (Remez; in f32 Lawson's method, each coefficient rounded before the next ones are fitted).
 #include "codegen/math/functions.h"
 #include "codegen/math/unary.h"
 
@@ -37,8 +37,8 @@ constexpr double kHalfPi32 = 0x1.921fb6p+0, kHalfPiLow32 = -0x1.777a5cp-25;
 Num asin_tail_f32(const Folded& a) {
   return a.y * a.w * polynomial(a.w, {0.166667521, 0.0749530941, 0.0454691537, 0.0241847374, 0.0421584137});
 }
-/// About sqrt(w) - y, what the root's rounding took: (w - y^2) / 2y, with a tangent in place of 1 / 2y. That
-/// is near where y > 1/4, and too small below, where this word matters less.
+/// About sqrt(w) - y, the rounding error of the root: (w - y^2) / 2y, with a tangent in place of 1 / 2y. The
+/// tangent is near where y > 1/4, and too small below, where this word matters less.
 Num lost_by_root(const Folded& a) { return fma(-a.y, a.y, a.w) * fma(a.y, -3.4, 2.6); }
 
 /// high + low = a - b, for |a| >= |b|.
@@ -77,7 +77,7 @@ static Num atan_f32(Num x) {
   Num w = z * z;
   Num p = polynomial(w, {-0.333332986, 0.19998531, -0.142640516, 0.109511741, -0.0840046927, 0.0579063557,
                          -0.0311267059, 0.0108871358, -0.00178748043});  // 2^-28.5
-  // What the quotient's rounding took, -1/t - z, times the derivative of atan where it matters, for z from
+  // The rounding error of the quotient, -1/t - z, times the derivative of atan where it matters, for z from
   // 0.6 to 1.
   Num lost = fma(z, t, 1) * (z * 0.6);
   Num low = select(far, lost + kHalfPiLow32, t.constant(0));

@@ -1,7 +1,7 @@
 // Logarithms: x = 2^e m with m near 1. In f64 with s = f / (2 + f), f = m - 1, log(1 + f) = f - (f^2/2 - s
-// (f^2/2 + R(s^2))), the arrangement of fdlibm; in f32 a polynomial in f. Coefficients: minimax fits (Remez,
-// 140 bits; of log2, log10 and log1p in f32 by Lawson's method, each coefficient rounded before the next ones
-// are fitted).
+// (f^2/2 + R(s^2))), the arrangement of fdlibm; in f32 a polynomial in f. Coefficients are minimax fits
+// (Remez, 140 bits; of log2, log10 and log1p in f32 by Lawson's method, each coefficient rounded before the
+// next ones are fitted).
 #include "codegen/math/functions.h"
 #include "codegen/math/unary.h"
 #include "codegen/math/x86.h"
@@ -88,7 +88,7 @@ static Num log_f32(Num x) {
 
 constexpr std::int64_t two_thirds = 0x3f2aaaab;  // f in [-1/3, 1/3)
 
-// log2(1 + f) and log10(1 + f) = f (k + t), k a number of few bits so near to log2(e), or log10(e), that t is
+// log2(1 + f) and log10(1 + f) = f (k + t), with k a number of few bits near log2(e), or log10(e). Then t is
 // small and its rounding hardly matters.
 static Num log2_f32(Num x) {
   auto [n, f] = split_f32(x, two_thirds);
@@ -111,9 +111,9 @@ static Num log10_f32(Num x) {
 }
 
 static Num log1p_f32(Num x) {
-  // 1 + x = 2^n (1 + f), f in [-1/4, 1/2] but for the rounding of u. f = x 2^-n + (2^-n - 1) is exact while
-  // n <= 24, except for x = 1/2 - 2^-25, where u is rounded up to 3/2. Where n is not 0, |x| is at least 1/4:
-  // not subnormal.
+  // 1 + x = 2^n (1 + f), f in [-1/4, 1/2] except for the rounding of u. f = x 2^-n + (2^-n - 1) is exact
+  // while n <= 24, except for x = 1/2 - 2^-25, where u is rounded up to 3/2. If n is not 0, |x| is at least
+  // 1/4: not subnormal.
   Num u = x + 1;
   Num e = (bits(u) - 0x3f400000) & -0x800000;  // n in the place of the exponent
   // 2^(2 - n): 2^-n would be subnormal for the greatest n.
@@ -147,7 +147,7 @@ static Num log10(Num x, Digits digits) {
 Num log1p(Num x, Digits digits) {
   Num u = x + 1;
   Num back = u - 1;
-  Num lost = (1 - (u - back)) + (x - back);  // what the rounding of u left out
+  Num lost = (1 - (u - back)) + (x - back);  // the rounding error of u
   Num correction = select(gt(u, 0) & lt(u, 0x1p60), lost / u, 0);
   // u is 0 or at least 2^-53: not subnormal.
   Num y = log(u, Digits::single == digits ? digits : Digits::full) + correction;

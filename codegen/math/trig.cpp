@@ -116,7 +116,7 @@ Reduced reduce_full(Num x) {
   Pair p0 = product(m, c[0]), p1 = product(m, c[1]), p2 = product(m, c[2]), p3 = product(m, c[3]);
   Num high = fraction(modulo_4(p0.high), quadrant);
   Num low = p3.low + m * c[4];
-  // Terms from large to small; after each the integer part is taken out, so that what remains keeps its low
+  // Terms from large to small; after each the integer part is taken out, so that the remainder keeps its low
   // bits.
   for (Num term :
        {modulo_4(p0.low), modulo_4(p1.high), modulo_4(p1.low), modulo_4(p2.high), p2.low, p3.high}) {
@@ -147,7 +147,7 @@ Num sin_kernel(const Reduced& a, Digits digits) {
 Num one_minus_half(Num w, Num small) {
   Num half = w * 0.5;
   Num one = 1 - half;
-  Num rest = (1 - one) - half;  // what rounding took from 1 - w/2
+  Num rest = (1 - one) - half;  // the rounding error of 1 - w/2
   return one + (rest + small);
 }
 Num cos_kernel(const Reduced& a, Digits digits) {
@@ -167,7 +167,7 @@ Num tiny(Num x) { return lt(abs(x), 0x1p-27); }
 Num odd(Num quadrant) { return ne(quadrant & 1, 0); }
 Num negate_if(Num condition, Num x) { return select(condition, -x, x); }
 
-/// Of x, from sin and cos of what is left of it in its quadrant.
+/// sin of x, from sin and cos of its remainder in the quadrant.
 Num sin_of(Num x, Num quadrant, Num s, Num c) {
   return select(tiny(x), x, negate_if(ne(quadrant & 2, 0), select(odd(quadrant), c, s)));
 }
@@ -194,7 +194,7 @@ Reduced reduce_f32(Num x) {
   // Exact: a multiple of the last place of kHigh, or of x, below 1.
   const Num high = fma(n, -kHigh, x);
   const Num y = fma(n, -kMiddle, high);
-  // What rounding took from y. The difference, below 2^-12, is exact unless y is smaller; the rest of pi/2
+  // The rounding error of y. The difference, below 2^-12, is exact unless y is smaller; the rest of pi/2
   // matters there.
   const Num lost = fma(n, -kMiddle, high - y);
   return {bits(t), y, select(gt(abs(y), 0x1p-13), lost, n * -kLow)};
@@ -231,7 +231,7 @@ Num beyond_f32(Num x) { return ~le(abs(x), kMostInF32); }  // NaN too
 
 }  // namespace
 
-// Of an x that was converted from f32.
+// Functions of an x that was converted from f32.
 static Num sin_of_f32(Num x) { return sin_of(x, reduce_single(x), Digits::single); }
 static Num cos_of_f32(Num x) { return cos_of(reduce_single(x), Digits::single); }
 static Num tan_of_f32(Num x) { return tan_of(x, reduce_single(x), Digits::single); }

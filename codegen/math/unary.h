@@ -11,7 +11,7 @@ namespace kiln::codegen {
 /// How a function is computed in each dtype. Narrow floats are computed as f32, and rounded unless `exact`.
 struct UnaryFormula {
   ir::Unary op;
-  /// Of f64, and of floats without a formula of their own, with Digits::single.
+  /// For f64, and for floats without a separate formula, with Digits::single.
   Num (*f64)(Num x, Digits digits);
   Num (*f32)(Num x);
   /// How many registers of arguments to interleave, as registers_at_once() (math.h); of f64 one, unless it is
@@ -25,7 +25,7 @@ struct UnaryFormula {
 
 const UnaryFormula& formula_of(ir::Unary op);
 
-// By family.
+// The formulas by family.
 std::span<const UnaryFormula> exact_formulas();
 std::span<const UnaryFormula> exp_formulas();
 std::span<const UnaryFormula> log_formulas();

@@ -8,7 +8,8 @@ namespace kiln::codegen {
 /// The vector registers of a CPU with vectors of `lanes` f32.
 inline int vector_registers(std::int64_t lanes) { return lanes == 16 ? 32 : 16; }
 
-/// So many registers of columns are panels of one, which a tile takes together: no wider panel divides them.
+/// This number of registers of columns are panels of one register, which a tile takes together: no wider
+/// panel divides them.
 inline constexpr std::int64_t joined_registers = 5;
 
 /// A CPU with vectors of `lanes` f32 (1: scalar code) to the passes. The machine must outlive it.

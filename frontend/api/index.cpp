@@ -248,7 +248,7 @@ void write(const Tensor& x, const std::vector<Index>& index, const Operand& valu
     if (records(x)) {
       CallAttributes<4> given = attributes();
       given.set("scalar", ir::AttrValue(value.number()));
-      // Inside Pause too, what else is in x keeps its history.
+      // Inside Pause too, the rest of x keeps its history.
       std::optional<RecordingScopeIs> scope;
       if (s.view && !records_nodes()) scope.emplace(RecordingScope::record);
       const Tensor next = assigned("_slice_assign_scalar", {&x}, given, where);
@@ -257,7 +257,7 @@ void write(const Tensor& x, const std::vector<Index>& index, const Operand& valu
     }
     if (s.view &&
         (has_nodes(x) || (detail::keeps_derivations() && detail::has_link(x) && !detail::is_variable(x)))) {
-      // The same on the tape, for every number: a node that replaces the part by what has no history.
+      // The same on the tape, for every number: a node that replaces the part by an array without a history.
       const Tensor number = TensorAccess::make(
           std::make_shared<detail::Array>(Buffer::none(x.device()), s.count), 0, s.count, dtype);
       const Tensor* inputs[] = {&x, &number};

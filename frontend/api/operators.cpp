@@ -22,7 +22,7 @@ const ir::OpDef& existing(const ir::OpDef* op, const ArithmeticNames& names, std
 
 void check_dtypes(const Tensor& a, const Tensor& b, const ArithmeticNames& names,
                   std::source_location where) {
-  if (!a.defined() || !b.defined()) return;  // invoke reports those
+  if (!a.defined() || !b.defined()) return;  // invoke reports undefined tensors
   const DType x = TensorAccess::dtype(a);
   const DType y = TensorAccess::dtype(b);
   if (x == y) return;

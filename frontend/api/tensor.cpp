@@ -1,3 +1,4 @@
+// The methods of Tensor.
 #include "frontend/autograd/tape.h"
 #include "frontend/call/line.h"
 #include "frontend/call/readable.h"

@@ -46,9 +46,9 @@ struct CallModes : autograd::detail::ModeScope {
 
 const ir::OpDef& gradient_op() { return op_named<"_vjp">(); }
 
-/// Those of `read` that are saved. Gradients read a loop or branch as a whole, so those of some outputs may
-/// read more than those of all outputs, for which the call saved its values. They do not depend on it: what
-/// is not saved is zeros to them.
+/// The numbers in `read` that are saved. Gradients read a loop or branch as a whole, so the gradients of some
+/// outputs may read more than the gradients of all outputs, for which the call saved its values. They do not
+/// depend on the values that are not saved: these are zeros to them.
 std::vector<std::int64_t> saved_of(const std::vector<std::int64_t>& read,
                                    const std::vector<std::int64_t>& saved) {
   std::vector<std::int64_t> both;
@@ -79,7 +79,7 @@ class Pass {
     add_term(sum_of(link), gradient.defined() ? gradient : filled(type, 1, head.device()));
   }
 
-  /// Computes only what leads to these, and keeps their gradients.
+  /// Computes only the terms that lead to `variables`, and keeps their gradients.
   void want(std::span<const Tensor> variables) {
     for (const Tensor& v : variables) {
       const TapeLink link = link_of(v, where_);
@@ -194,8 +194,8 @@ class Pass {
     return link.entry && leading_.contains(link.entry.get());
   }
 
-  /// Finds those entries behind `last` that depend on a wanted value. An entry is looked at once: also those
-  /// of an expanded block, which lead to what was found for the block's inputs.
+  /// Finds the entries after `last` that depend on a wanted value. An entry is looked at once. Entries of an
+  /// expanded block are found too: they lead to the entries found for the block's inputs.
   void find_leading(const std::shared_ptr<TapeEntry>& last) {
     std::vector<std::shared_ptr<TapeEntry>> found, todo;
     const auto reach = [&](const std::shared_ptr<TapeEntry>& entry) {
@@ -214,7 +214,7 @@ class Pass {
                        [&](const TapeLink& l) { return is_wanted(l); }))
         continue;
       leading_.insert(entry.get());
-      // Of several outputs, not all need depend on a wanted value.
+      // If an entry has several outputs, not all need depend on a wanted value.
       if (!goes_through_nodes(*entry) || entry->outputs == 1 || entry->consumed || !entry->expanded.empty())
         continue;
       std::vector<Tensor> heads;  // moved before the last node, which has the block's number, gets a sum
@@ -226,7 +226,7 @@ class Pass {
     }
   }
 
-  /// Second derivatives go through the nodes of a recorded block, as those of eager calls.
+  /// Second derivatives go through the nodes of a recorded block, as in eager calls.
   bool goes_through_nodes(const TapeEntry& entry) const {
     return options_.create_graph && entry.code && entry.code->expands();
   }

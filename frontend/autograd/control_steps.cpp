@@ -1,3 +1,4 @@
+// Runs loops and branches step by step on the tape.
 #include "frontend/autograd/control_steps.h"
 
 #include "frontend/autograd/run_body.h"

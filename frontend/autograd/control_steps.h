@@ -1,3 +1,4 @@
+// Loops and branches of nodes, run step by step.
 #pragma once
 #include "ir/graph.h"
 
@@ -10,9 +11,9 @@
 /// Loops and branches that were recorded as nodes, step by step.
 namespace kiln::detail {
 
-/// The results of a loop or branch over subgraphs, computed as a program computes them that calls F::contrib
-/// on arrays: what runs of its bodies are calls, each with an entry on the tape where calls are recorded.
-/// Both give the same bits.
+/// The results of a loop or branch over subgraphs, as a program computes them that calls F::contrib on
+/// arrays. The steps that run are calls, each with an entry on the tape where calls are recorded. Both give
+/// the same bits.
 std::vector<Tensor> run_steps(const ir::Node& node, const std::vector<Tensor>& inputs,
                               std::source_location where);
 

@@ -1,3 +1,4 @@
+// Computes the nodes of a recorded block again, each with an entry of the tape.
 #include "frontend/autograd/expand.h"
 
 #include "frontend/autograd/control_steps.h"
@@ -23,7 +24,7 @@ Tensor restored(const TapeEntry::Saved& saved, const TensorType& type) {
   return TensorAccess::make(contents, saved.offset, type.shape, type.dtype);
 }
 
-/// The place of `i` among the numbers of what is saved.
+/// The place of `i` among the numbers of saved values.
 std::size_t place_of(const std::vector<std::int64_t>& numbers, std::int64_t i) {
   const auto found = std::find(numbers.begin(), numbers.end(), i);
   if (found == numbers.end()) fail_internal("the tape has not saved a value that a gradient reads");
@@ -57,7 +58,7 @@ Tensor copy_with(const TapeLink& link, const Tensor& value) {
 
 Tensor with_history(const Tensor& value, const TapeLink& link) {
   if (!has_link(value)) return link ? copy_with(link, value) : value;
-  // A view would be a value of its own in each step and branch that reads it.
+  // A view would be a separate value in each step and branch that reads it.
   const bool has_it = TensorAccess::is_array(value) && link_of(value, {}) == link;
   return has_it ? value : copy_with(link, value);
 }
@@ -85,7 +86,7 @@ void expand(TapeEntry& entry) {
   const NumberScope numbers(entry.number + 1 - entry.code->entries());
   std::unordered_map<const ir::Node*, std::vector<Tensor>> values;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
-    // No gradient reads the elements of an input that is not saved, nor what is computed from them.
+    // No gradient reads the elements of an input that is not saved, nor values computed from them.
     const auto number = static_cast<std::int64_t>(i);
     const bool saved =
         std::find(entry.uses->inputs.begin(), entry.uses->inputs.end(), number) != entry.uses->inputs.end();
@@ -99,7 +100,7 @@ void expand(TapeEntry& entry) {
     if (node.is_variable()) continue;
     std::vector<Tensor> inputs;
     for (const ir::Entry& e : node.inputs) inputs.push_back(values.at(e.node.get()).at(e.output));
-    // What the call wrote stays as it wrote it.
+    // States that the call wrote keep their new contents.
     for (const int aux : node.op->aux) {
       Tensor& state = inputs[static_cast<std::size_t>(aux)];
       state = copy_with(link_of(state, entry.where), state);

@@ -1,3 +1,4 @@
+// Runs an autograd::Function and computes its gradients.
 #include "frontend/autograd/function_call.h"
 
 #include "frontend/autograd/run_body.h"
@@ -14,7 +15,7 @@
 namespace kiln::detail {
 namespace {
 
-/// An array of its own with the elements of `t`, in the same memory.
+/// A new array with the elements of `t`, in the same memory.
 Tensor borrowed(const Tensor& t) {
   struct Lender {
     std::shared_ptr<Array> array;

@@ -1,3 +1,4 @@
+// The joint codes of one recording.
 #pragma once
 #include "codegen/driver/joint.h"
 #include "frontend/call/gradient_code.h"
@@ -13,9 +14,10 @@
 namespace kiln::detail {
 
 /// The compiled pairs of forward and backward code of one recording: one for each set of gradients that its
-/// recorded calls want. Which outputs get a gradient is known when a backward pass comes, and decides what
-/// the forward code saves. A call therefore takes the code for the outputs that got one at the last backward
-/// pass; at first, for all. A backward pass that finds others recomputes the call (`_vjp`). Any thread.
+/// recorded calls want. A backward pass determines which outputs get a gradient, and with them the values
+/// that the forward code has to save. A call therefore takes the code for the outputs that got one at the
+/// last backward pass; at first, for all. A backward pass that finds others recomputes the call (`_vjp`). Any
+/// thread.
 class JointCodes {
  public:
   /// The arguments of compile_joint().
@@ -26,14 +28,14 @@ class JointCodes {
   struct Pair {
     ir::GradientRequest request;
     std::shared_ptr<const JointCode> code;
-    /// What a call saves besides the values of `code`: what that reads, and what the graph's gradients read.
+    /// The values of a call that `code` or the graph's gradients read.
     ir::GradientUses uses;
   };
   /// For a recorded call. Compiled at its first use.
   const Pair& expected(const GradientCode::Known& recorded);
   /// A backward pass of such a call found gradients of these outputs.
   void found(const ir::GradientRequest& request);
-  /// Of the pair compiled last; null if there is none.
+  /// The pair compiled last; null if there is none.
   std::shared_ptr<const JointCode> latest() const;
 
  private:

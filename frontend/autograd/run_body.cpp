@@ -1,3 +1,4 @@
+// Runs subgraphs node by node.
 #include "frontend/autograd/run_body.h"
 
 #include "frontend/autograd/function_call.h"

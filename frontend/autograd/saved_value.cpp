@@ -1,3 +1,4 @@
+// Keeps saved contents when their array is written or dies.
 #include "frontend/autograd/saved_value.h"
 
 #include "frontend/autograd/tape.h"
@@ -44,7 +45,7 @@ void ArrayTape::keep_contents(Array& array) {
 }
 
 void ArrayTape::end(Array& array) {
-  // An entry that nothing else leads to ends here, and needs no contents of its own outputs.
+  // An entry that nothing else leads to ends here, and needs no contents of its outputs.
   link = {};
   views.clear();
   if (!saved || saved.use_count() == 1) return;

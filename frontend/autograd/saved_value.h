@@ -1,3 +1,4 @@
+// Contents of arrays that recorded calls save.
 #pragma once
 #include "frontend/tensor/array.h"
 #include "runtime/fork_gate.h"

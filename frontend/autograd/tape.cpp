@@ -1,3 +1,4 @@
+// Recording of calls, writes and views on the tape.
 #include "frontend/autograd/tape.h"
 
 #include "frontend/autograd/function_call.h"
@@ -133,7 +134,7 @@ TapeLink link_of(const Tensor& t, std::source_location where) {
   if (TensorAccess::is_whole(t) && !is_derived(t)) return *whole;
   const TapeLink of = *whole;
   const Tensor cut = cut_out(t, where);
-  // A view of a value of its own that has no history is a constant.
+  // A view that is a separate value without a history is a constant.
   const TapeLink* const of_cut = link_in(*TensorAccess::array(cut));
   const TapeLink link = of_cut ? *of_cut : TapeLink();
   add_view(array, {ViewKey(t), of, link});
@@ -264,8 +265,8 @@ void record_write(const Tensor& view, const Tensor& value, bool has_rest, std::s
   const Tensor next = replaced(view, part, is_recording(), where);
   tape.link = link_of(next, where);
   tape.views.clear();
-  // The view now reads what was written. After a write outside of Record it is cut out of the array, as other
-  // views are, so that a compiled call need not know how its writes were cut.
+  // The view now reads the written value. After a write outside of Record it is cut out of the array, as
+  // other views are, so that a compiled call need not know how its writes were cut.
   if (is_recording() && !all && value.defined() && TensorAccess::shape(value) == TensorAccess::shape(view))
     tape.views.push_back({written_key(view), tape.link, written});
 }

@@ -1,3 +1,4 @@
+// The tape of recorded calls.
 #pragma once
 #include "frontend/autograd/joint_codes.h"
 #include "frontend/autograd/saved_value.h"
@@ -16,8 +17,8 @@
 #include <span>
 #include <vector>
 
-/// The tape: a recorded call is an entry, which knows how its inputs were made and has saved what its
-/// backward pass reads. Entries are numbered in program order; backward() goes through them from the last to
+/// The tape: a recorded call is an entry, which knows how its inputs were made and has saved the values that
+/// its backward pass reads. Entries are numbered in program order; backward() passes them from the last to
 /// the first.
 namespace kiln::detail {
 
@@ -83,10 +84,10 @@ struct TapeEntry {
   std::source_location where;
   SmallArray<TapeLink, 2> inputs;  ///< by input of the code's body; empty: a constant
   std::size_t outputs;             ///< how many the body has
-  /// What is saved: inputs and outputs of the body. Of `code`, or of `joint`; null for a function.
+  /// The saved inputs and outputs of the body. Of `code`, or of `joint`; null for a function.
   const ir::GradientUses* uses = nullptr;
   SmallArray<Saved, 2> saved;        ///< the inputs that `uses` tells, then the outputs
-  std::unique_ptr<JointCall> joint;  ///< null: a backward pass recomputes what it needs
+  std::unique_ptr<JointCall> joint;  ///< null: a backward pass recomputes its values
   /// By output, once the entry is replaced by one for each of its nodes (expand.h).
   std::vector<TapeLink> expanded;
 
@@ -97,17 +98,17 @@ struct TapeEntry {
   /// Iterative: a long tape would overflow the stack.
   ~TapeEntry();
   TapeEntry(const TapeEntry&) = delete;
-  /// Drops what a backward pass needs.
+  /// Drops the values that a backward pass needs.
   void consume();
 };
 
-/// The link itself, or that of the node behind it, where its entry is expanded.
+/// The link itself, or, if its entry is expanded, the link of the node that it stands for.
 const TapeLink& resolved(const TapeLink& link);
 /// Whether a backward pass dropped the entry that made the contents.
 bool is_consumed(const TapeLink& link);
 
-/// What an array knows of the tape. Made when an array is first recorded or gets a gradient; never taken from
-/// it. Thread rule: as SavedValue.
+/// The part of an array that belongs to the tape. Made when an array is first recorded or gets a gradient;
+/// never taken from it. Thread rule: as SavedValue.
 class ArrayTape final : public ArrayHistory {
  public:
   TapeLink link;
@@ -138,20 +139,20 @@ std::uint64_t take_numbers(std::uint64_t count);
 /// history, and no elements.
 Tensor record_on_tape(const OpCall& call);
 
-/// The link of an array's contents, and of a view of it: for a view an entry is made that cuts it out of the
-/// array, once for each contents.
+/// The link of an array's contents, or of a view: an entry is made that cuts the view out of the array, once
+/// for each contents.
 TapeLink link_of(const Tensor& t, std::source_location where);
-/// A handle of `t` that is a value of its own in scopes of `call` (view_scope.h), made as `link` tells.
+/// A handle of `t` that is a separate value in scopes of `call` (view_scope.h), made as `link` tells.
 Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call);
-/// Whether the handle itself is a value of its own here, which no write of its array has ended.
+/// Whether the handle itself is a separate value here, which no write of its array has ended.
 bool has_own_value(const Tensor& t);
-/// Whether what the handle reads has a history. A value of its own may be a constant in an array that has
-/// one.
+/// Whether the value that the handle reads has a history. A separate value may be a constant in an array that
+/// has one.
 bool has_history(const Tensor& t);
 
-/// The recording of one call of `code`, made before the call runs, since the call may write into its inputs:
-/// saves what the gradients read of them. `inputs` are those of the code's body, concrete; `links` are
-/// theirs, and are taken over.
+/// The recording of one call of `code`. It is made before the call runs, since the call may write into its
+/// inputs, and saves the inputs that the gradients read. `inputs` belong to the code's body, and are
+/// concrete; `links` are theirs, and are taken over.
 class CallRecording {
  public:
   CallRecording(const std::shared_ptr<const GradientCode>& code, std::span<const Tensor* const> inputs,
@@ -175,15 +176,16 @@ class CallRecording {
 
 /// Called before the range `view` of an array is written, which takes `value` (undefined: a value that no
 /// gradient reaches). `has_rest`: the value has elements of the view that are not written, which keep their
-/// history also outside of Record. Throws inside Record if the array has a gradient of its own.
+/// history also outside of Record. Throws inside Record if the array has a gradient.
 void record_write(const Tensor& view, const Tensor& value, bool has_rest, std::source_location where);
 
-/// Gives the elements of `part`, a view within `view`, those of `elements`. For the tape
-/// it is the write of `value`, an entry without elements, into `view`.
+/// Copies `elements` into `part`, a view within `view`. For the tape this is the write of `value`, an entry
+/// without elements, into `view`.
 void write_on_tape(const Tensor& view, const Tensor& value, const Tensor& part, const Tensor& elements,
                    std::source_location where);
 
-/// While it lives, recorded calls of this thread take numbers from `first` on: those of an expanded entry.
+/// During its lifetime, recorded calls of this thread take numbers from `first` on, the numbers of an
+/// expanded entry.
 class NumberScope {
  public:
   explicit NumberScope(std::uint64_t first);
@@ -195,7 +197,7 @@ class NumberScope {
   std::uint64_t* outer_;
 };
 
-/// What an array's contents tell of the tape; to be put back with the contents.
+/// The history of an array's contents; restored together with them.
 struct History {
   TapeLink link;
   std::vector<ArrayTape::View> views;
@@ -203,7 +205,7 @@ struct History {
 History history_of(Array& array);
 void restore_history(Array& array, const History& history);
 
-/// Throws if the array has a gradient of its own and its write is `recorded`.
+/// Throws if the array has a gradient and its write is `recorded`.
 void check_may_write(const Tensor& t, std::source_location where, bool recorded = is_recording());
 
 /// Makes the array a variable, without history.

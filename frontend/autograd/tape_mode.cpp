@@ -40,8 +40,8 @@ struct RecordedInputs {
   SmallArray<detail::TapeLink, 5> links;
 };
 
-/// The arrays that an operator updates in place. Their new contents are constants, as those of a recorded
-/// update are. An array with a gradient attached stays one.
+/// The arrays that an operator updates in place. Their new contents are constants, as in a recorded update.
+/// An array with a gradient attached stays one.
 void end_histories(const OpCall& call, const ExecutablePlan& plan) {
   for (const ExecutablePlan::WriteBack& w : plan.write_backs)
     if (const Tensor& t = *call.inputs[w.input]; detail::has_link(t) && !detail::variable_of(t))

@@ -1,4 +1,4 @@
-// The operators behind Python's operators, by name.
+// The operators of MXNet that implement Python's operators, by name.
 #include "frontend/call/arithmetic.h"
 
 #include "ir/graph.h"
@@ -77,7 +77,7 @@ TensorForm tensor_form(const ir::OpDef& scalar_op) {
   for (const ArithmeticNames& names : table) {
     const ArithmeticForms& found = forms_of(names.op);
     if (!found.broadcast) continue;
-    // numpy has operators of its own for the same functions.
+    // numpy has other operators for the same functions.
     if (found.right_scalar && found.right_scalar->compose == scalar_op.compose)
       return {found.broadcast, false};
     if (found.left_scalar && found.left_scalar->compose == scalar_op.compose) return {found.broadcast, true};

@@ -1,4 +1,4 @@
-// The operators behind Python's operators on arrays and numbers.
+// The operators of MXNet that implement Python's operators on arrays and numbers.
 #pragma once
 #include <string_view>
 

@@ -17,7 +17,7 @@ struct TapeSteps {
   Begin begin;    ///< ()
   Finish finish;  ///< (const RandomState&): the state from which the call drew
 };
-/// That of a call that is not recorded and writes into no array with a history.
+/// The part of a call that is not recorded and writes into no array with a history.
 struct NoTape {
   void begin() const {}
   void finish(const RandomState&) const {}
@@ -28,21 +28,21 @@ struct NoTape {
 /// histories agree. The steps of a call, and why they are in this order:
 ///
 ///   1. Links. The inputs of a recorded call are linked to the tape, which may cut a view out of its array by
-///      a call of its own; that may end the caller's reference to code, so the code is looked up afterwards.
-///   2. Overlap. A written argument that shares memory with another one (shares_memory()) is one that most
-///      code does not allow for: the caller refuses it or runs step by step, before anything has changed.
+///      another call. That may end the caller's reference to code, so the code is looked up afterwards.
+///   2. Overlap. Most code does not allow for a written argument that shares memory with another one
+///      (shares_memory()): the caller refuses it or runs step by step, before anything has changed.
 ///   3. Arguments, then results. Memory for results may run out: until then nothing has changed.
 ///   4. The tape's entry is opened (Tape::begin). It saves the contents that gradients read, which are still
-///      the arrays' own. Then the histories of the arrays that the call writes end, before the write: a run
+///      in the arrays. Then the histories of the arrays that the call writes end, before the write: a run
 ///      that fails leaves no array whose history tells of other contents.
-///   5. Old contents. An array that is about to be written hands what step 4, or an earlier entry, saved of
-///      it to the tape (before_write): arguments that the plan writes, and results that existed before.
+///   5. Old contents. An array about to be written hands its contents to the tape if step 4 or an earlier
+///      entry saved them (before_write): arguments that the plan writes, results that existed before.
 ///   6. Random numbers are reserved last, in program order: a call that fails in an earlier step takes none.
 ///   7. The run. The executable counts the versions of arguments that it writes: prepacked constants of other
 ///      calls are made again.
 ///   8. Versions of results that existed before. New arrays have had no reader.
-///   9. The tape's entry is closed (Tape::finish): it takes its number now, behind those of the entries that
-///      steps 1 and 4 made, saves the results that gradients read, and links the written arrays to it.
+///   9. The tape's entry is closed (Tape::finish). It takes its number now, after the entries that steps 1
+///      and 4 made, saves the results that gradients read, and links the written arrays to it.
 ///
 /// Steps 1 and 2 are the caller's, who chooses the code by them; run() makes steps 4 to 9. All arrays, the
 /// executable included, outlive the run. A call that is run again keeps the arguments and results that are

@@ -1,3 +1,4 @@
+// The scopes that modify a thread's state of calls.
 
 #include "frontend/call/call_context.h"
 

@@ -18,7 +18,7 @@ namespace ir {
 struct Node;
 }
 
-/// What the innermost scope within a trace says of recording: autograd::Record, Pause, or the methods of an
+/// The recording mode of the innermost scope within a trace: autograd::Record, Pause, or a method of an
 /// autograd::Function, whose calls are differentiated without a tape.
 enum class RecordingScope : std::uint8_t { none, record, pause, function };
 
@@ -49,9 +49,8 @@ bool is_training();
 namespace detail {
 /// Whether calls of this thread are recorded: inside autograd::Record.
 inline bool is_recording() { return CallContext::current().recording; }
-/// Whether the tape keeps how views are derived: inside autograd::Record, and inside autograd::Pause and
-/// calls of blocks, since what is derived there may be read or written where calls are recorded. A trace
-/// keeps it always.
+/// Whether the tape keeps how views are derived: inside autograd::Record, autograd::Pause and calls of
+/// blocks. Views derived there may be read or written where calls are recorded. A trace keeps it always.
 inline bool keeps_derivations() {
   const CallContext& now = CallContext::current();
   return now.recording || now.scope != RecordingScope::none || ViewScope::is_open();
@@ -69,7 +68,7 @@ class RecordingScopeIs {
   const RecordingScope outer_;
 };
 
-/// While it lives, the thread's modes are those of a node that was recorded in the modes of the thread.
+/// During its lifetime, the thread's modes are the modes of a node that was recorded in the thread's modes.
 class NodeModes {
  public:
   explicit NodeModes(const ir::Node& node);

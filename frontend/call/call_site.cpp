@@ -1,3 +1,4 @@
+// The stack of call sites of a thread.
 #include "frontend/call/call_site.h"
 
 #include "frontend/call/call_context.h"

@@ -1,3 +1,4 @@
+// The program's line for operators inside of Kiln's layers.
 #pragma once
 #include <optional>
 #include <source_location>

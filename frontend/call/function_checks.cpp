@@ -1,4 +1,4 @@
-// What the methods of an autograd::Function may return.
+// Checks of the results of an autograd::Function's methods.
 
 #include "frontend/call/function_checks.h"
 

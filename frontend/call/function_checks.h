@@ -1,4 +1,4 @@
-// What the methods of an autograd::Function may return, run or recorded.
+// Checks of the results of an autograd::Function's methods, run or recorded.
 #pragma once
 #include <kiln/tensor.h>
 
@@ -8,7 +8,7 @@
 namespace kiln {
 
 /// Throws unless the results of backward() fit the inputs of forward(): one for each, of its shape and dtype
-/// or undefined. What is not known is not checked. `line`: that of the call, as line_prefix().
+/// or undefined. Unknown shapes are not checked. `line`: the call's, as line_prefix().
 void check_function_gradients(const std::vector<Tensor>& gradients, const std::vector<Tensor>& inputs,
                               const std::string& line);
 /// Throws unless forward() returned a result, and defined ones.

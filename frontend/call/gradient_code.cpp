@@ -1,4 +1,4 @@
-// What gradients need of compiled code.
+// The facts about compiled code that gradients need.
 
 #include "frontend/call/gradient_code.h"
 
@@ -9,7 +9,7 @@ namespace kiln::detail {
 bool is_control_flow(const ir::Node& node) { return node.op->reached_outputs != nullptr; }
 
 std::uint64_t most_entries(const ir::Node& node) {
-  // So many do not fit in memory.
+  // Entries of 2^28 steps do not fit in memory.
   constexpr std::uint64_t all_steps = std::uint64_t{1} << 28;
   return is_control_flow(node) ? all_steps : 1;
 }
@@ -32,7 +32,7 @@ GradientCode::Output output_of(const ir::Subgraph& body, std::size_t number) {
   GradientCode::Output out{number, {}};
   const auto first = std::find(body.outputs.begin(), body.outputs.end(), value);
   out.first = static_cast<std::size_t>(first - body.outputs.begin());
-  // Of a higher version it is what an operator updates.
+  // A value of a higher version is the update by an operator.
   if (value.node->is_variable() && value.version == 0) {
     const auto input = std::find(body.inputs.begin(), body.inputs.end(), value.node);
     if (input != body.inputs.end()) out.input = static_cast<std::size_t>(input - body.inputs.begin());

@@ -1,4 +1,4 @@
-// What gradients need of compiled code.
+// The facts about compiled code that gradients need.
 #pragma once
 #include "frontend/call/growing_list.h"
 #include "ir/differentiate.h"
@@ -21,16 +21,16 @@ bool is_control_flow(const ir::Node& node);
 /// The most entries that the node has on the tape when it is run so, and 1 for any other node.
 std::uint64_t most_entries(const ir::Node& node);
 
-/// What the backward passes of one piece of code need: the graph that the code computes, and which of its
-/// values the gradients read. Shared by all recorded calls of the code. Immutable but for what it remembers;
-/// any thread may use it.
+/// The facts about one piece of code that backward passes need: the graph that it computes, and the values
+/// that the gradients read. Shared by all recorded calls of the code. Immutable except for remembered
+/// answers; any thread may use it.
 class GradientCode {
  public:
-  /// `body` has types everywhere. `train` and `precision`: those it was compiled for.
+  /// `body` has types everywhere. `train` and `precision` are the modes it was compiled for.
   GradientCode(ir::SubgraphPtr body, bool train, Precision precision);
 
   const ir::SubgraphPtr& body() const { return body_; }
-  /// The value of an output, which other outputs may be too: as in a program that runs step by step, all uses
+  /// The value of an output, which may be several outputs. As in a program that runs step by step, all uses
   /// of a value add to one sum.
   struct Output {
     std::size_t first;                 ///< the first output that is the value
@@ -41,17 +41,17 @@ class GradientCode {
   Precision precision() const { return precision_; }
   /// The most entries that a call has on the tape once it is expanded (expand.h).
   std::uint64_t entries() const { return entries_; }
-  /// Whether derivatives of its gradients need an entry for each node: of a block with several nodes, or with
-  /// one that reads a value twice; of a loop or branch, and of an autograd::Function.
+  /// Whether derivatives of its gradients need an entry for each node. This holds for a block with several
+  /// nodes, or with one that reads a value twice; for a loop or branch; and for an autograd::Function.
   bool expands() const { return expands_; }
-  /// What the gradients of a request read.
+  /// The values that the gradients of a request read.
   struct Known {
     ir::GradientRequest request;
     ir::GradientUses uses;
   };
   const Known& known(const ir::GradientRequest& request) const;
-  /// Of a recorded call: the heads are all values of floating outputs, no sum has terms yet. `sums`: by
-  /// input, as GradientRequest::sums.
+  /// The request of a recorded call: the heads are all values of floating outputs, no sum has terms yet.
+  /// `sums`: by input, as GradientRequest::sums.
   const Known& recorded(std::span<const std::int64_t> sums) const;
 
  private:

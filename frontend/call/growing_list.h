@@ -1,3 +1,4 @@
+// Lists that only grow, read without a lock.
 #pragma once
 #include "runtime/fork_gate.h"
 
@@ -20,7 +21,7 @@ class GrowingList {
       delete std::exchange(n, n->next);
   }
 
-  /// The first element for which `is` holds, else a new one: what `make` returns.
+  /// The first element for which `is` holds, else a new one made by `make`.
   template <class Is, class Make>
   const T& find_or_make(Is is, Make make) {
     if (const T* known = find(is)) return *known;

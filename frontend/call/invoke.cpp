@@ -45,7 +45,8 @@ bool has_history(const OpCall& call) {
                      [](const Tensor* t) { return detail::has_link(*t); });
 }
 
-/// That of a call on arrays. What an operator updates loses its history where calls are not recorded, too.
+/// The mode of a call on arrays. An array that an operator updates loses its history also where calls are not
+/// recorded.
 const RunningMode& running_mode(const OpCall& call, const CallContext& context) {
   if ((context.recording || !call.op.aux.empty()) && has_history(call)) [[unlikely]]
     return tape_mode();

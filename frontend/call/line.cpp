@@ -15,8 +15,8 @@
 namespace kiln {
 namespace {
 
-// Whether a line is the program's: not that of a default argument which the standard library (std::function,
-// std::make_shared), a header of Kiln or Kiln itself evaluates.
+// Whether a line is the program's. It is not if a default argument is evaluated by the standard library
+// (std::function, std::make_shared), by a header of Kiln or by Kiln itself.
 bool is_of_program(std::string_view file) {
   constexpr std::string_view here = std::source_location::current().file_name(), name = "call/line.cpp";
   static_assert(here.ends_with(name));

@@ -47,7 +47,7 @@ struct OpCode {
   std::optional<std::size_t> number_input;
 };
 
-/// What the tape does in a call that runs: steps 4 and 9 of detail::ArrayCall.
+/// The tape's part of a call that runs: steps 4 and 9 of detail::ArrayCall.
 class OpTape {
  public:
   /// `number`: the number that the code takes as an array; undefined: it takes none.
@@ -65,7 +65,7 @@ class EagerMode : public RunningMode {
   /// The code of a call, compiled at its first use in the process. The reference is valid until the thread's
   /// next look-up.
   virtual const OpCode& code_of(const OpCall& call) const = 0;
-  /// Runs `code`, that of the call. `random` as in RunningMode::run.
+  /// Runs `code`, the call's. `random` as in RunningMode::run.
   virtual void run(const OpCall& call, const OpCode& code, std::span<Tensor> outputs,
                    const RandomState* random, OpTape& tape) const = 0;
 

@@ -1,3 +1,4 @@
+// The stack of numpy scopes of a thread.
 #include "frontend/call/numpy_scope.h"
 
 #include "frontend/call/call_context.h"

@@ -1,3 +1,4 @@
+// Scopes of MXNet's numpy mode.
 #pragma once
 #include <atomic>
 #include <string_view>

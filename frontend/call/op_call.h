@@ -62,7 +62,7 @@ struct OpCall {
   bool np_shape = NumpyScope::active();          ///< in MXNet's numpy mode, see ir::Node::np_shape
 };
 
-/// The device of a call on arrays: that of its inputs, which must be on one; DeviceScope's without any.
+/// The device of a call on arrays: the device of its inputs, which must be on one; DeviceScope's without any.
 Device device_of(const OpCall& call);
 
 /// The operator's definition. Throws if there is none: F declares more of MXNet's operators than are defined.

@@ -1,3 +1,4 @@
+// Operators found by name at compile time.
 #pragma once
 
 #include "frontend/call/op_call.h"

@@ -1,3 +1,4 @@
+// The may-alias pairs of a recording.
 #include "frontend/call/possible_aliases.h"
 
 #include <algorithm>

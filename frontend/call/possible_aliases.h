@@ -1,3 +1,4 @@
+// May-alias pairs of a recording.
 #pragma once
 #include "frontend/tensor/array.h"
 

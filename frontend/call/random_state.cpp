@@ -1,3 +1,4 @@
+// The streams of random numbers.
 #include "frontend/call/random_state.h"
 
 #include "frontend/call/call_context.h"

@@ -1,3 +1,4 @@
+// The streams of random numbers.
 #pragma once
 #include "runtime/executable.h"
 
@@ -11,8 +12,8 @@ enum class RandomStream { program, initializer };
 /// Reserves `draws` counters of the current stream. Any thread.
 RandomState reserve_random(std::int64_t draws);
 
-/// Reserves `draws` counters. During its lifetime, draws of this thread from the program's stream use these:
-/// an eager branch or loop takes a fixed number of counters, as its compiled form does.
+/// Reserves `draws` counters. During its lifetime, draws of this thread from the program's stream use these.
+/// An eager branch or loop thus takes a fixed number of counters, as its compiled form does.
 class RandomBlock {
  public:
   explicit RandomBlock(std::int64_t draws);

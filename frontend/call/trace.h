@@ -36,7 +36,7 @@ class Trace {
   std::uint64_t serial() const { return serial_; }
   /// Whether a traced array belongs to this trace, not to a finished one.
   bool owns(const detail::Array& array) const { return array.trace == this && array.serial == serial_; }
-  /// Whether a traced array may be used: those of this trace, in a body also those of enclosing traces.
+  /// Whether a traced array may be used: arrays of this trace, in a body also of enclosing traces.
   virtual bool sees(const detail::Array& array) const { return owns(array); }
   /// The tensor as a value of this trace: itself, or the same view of the variable of its captured array.
   virtual Tensor resolve(const Tensor& t) = 0;
@@ -55,8 +55,8 @@ class Trace {
   virtual CallTrace* call() = 0;
   /// The elements of a concrete array are read: the recording depends on them.
   void note_read(const std::shared_ptr<detail::Array>& array);
-  /// Leaves hybrid_forward: a recording cannot express what the program does, for the reason `reason`. Does
-  /// nothing while Symbols are composed.
+  /// Leaves hybrid_forward: a recording cannot express the program, for the reason `reason`. Does nothing
+  /// while Symbols are composed.
   void leave(std::string_view reason);
   PossibleAliases& possible_aliases() { return possible_aliases_; }
   const PossibleAliases& possible_aliases() const { return possible_aliases_; }

@@ -1,4 +1,4 @@
-// How views are recorded: the interface that a trace and the tape implement, each for arrays of its own.
+// How views are recorded: the interface that a trace and the tape implement, each for its arrays.
 #pragma once
 #include "frontend/call/op_call.h"
 
@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-/// Records how views are cut out of their arrays, and how writes through them replace parts of these. What a
-/// view is, and which operators these are, is the same for both (frontend/view). Immutable; any thread may
+/// Records how views are cut out of their arrays, and how writes through them replace parts of these. The
+/// definition of a view, and the operators, are the same for both (frontend/view). Immutable; any thread may
 /// use it.
 class ViewRecorder {
  public:
@@ -16,14 +16,14 @@ class ViewRecorder {
   virtual Tensor record(const OpCall& call) const = 0;
   /// A tensor of the same shape that no gradient reaches.
   virtual Tensor constant(const Tensor& t, std::source_location where) const = 0;
-  /// Whether the handle itself is a value of its own here, which no write of its array has ended.
+  /// Whether the handle itself is a separate value here, which no write of its array has ended.
   virtual bool has_own_value(const Tensor& t) const = 0;
-  /// A handle like `t` that is a value of its own in scopes of `call`: the one that `of` is here. `t` itself
-  /// if values are not recorded.
+  /// A handle like `t` that is a separate value in scopes of `call`, with the value that `of` has here. `t`
+  /// itself if values are not recorded.
   virtual Tensor own_value(const Tensor& t, const Tensor& of, std::uint64_t call,
                            std::source_location where) const = 0;
-  /// Replaces the elements of `view` by those of `value`, which differs from the present ones in those of
-  /// `part` alone, a view within `view`.
+  /// Replaces the elements of `view` by `value`, which differs from the present ones only in the elements of
+  /// `part`, a view within `view`.
   virtual void write(const Tensor& view, const Tensor& part, const Tensor& value,
                      std::source_location where) const = 0;
 

@@ -78,9 +78,9 @@ class Recorder {
   void abandon() { trace_.reset(); }
 
   /// Finishes the body. A result is copied if it is a variable, a captured value or an earlier result: each
-  /// head of a subgraph is a node of its own, as in MXNet. Of more than two results that are one value each
-  /// that is among the first `stacked` is copied, as in a loop that runs step by step: the order of additions
-  /// to its gradient depends on it.
+  /// head of a subgraph is a separate node, as in MXNet. If more than two results are one value, each of them
+  /// among the first `stacked` is copied, as in a loop that runs step by step: the order of additions to its
+  /// gradient depends on it.
   ir::SubgraphPtr finish(const Tensors& results, std::source_location where, bool keep_unused = true,
                          std::size_t stacked = 0) {
     Tensors heads;
@@ -112,7 +112,7 @@ class Recorder {
 
   const ir::SubgraphPtr& subgraph() const { return subgraph_; }
   const std::vector<ir::NodePtr>& variables() const { return variables_; }
-  /// The captured value behind a variable; undefined for one of variables().
+  /// The captured value that a variable stands for; undefined for one of variables().
   Tensor outside(const ir::NodePtr& variable) const {
     const auto found = outside_.find(variable.get());
     return found == outside_.end() ? Tensor() : found->second;
@@ -201,8 +201,8 @@ Tensors rows_of_step(const Tensors& data, std::int64_t i) {
   return rows;
 }
 
-/// What a branch or step returns, as the results of a node: each is a value of its own, not one from outside,
-/// nor another result. `before`: the number of the tape's entry before it, or of the trace's nodes.
+/// The results of a branch or step, as the results of a node: each is a separate value, neither an outer
+/// value nor another result. `before`: the number of the tape's entry before it, or of the trace's nodes.
 void own_results(Tensors& results, std::uint64_t before, std::uint64_t call, std::source_location where) {
   // Views are cut out before values are copied, as by Recorder::finish().
   std::vector<detail::TapeLink> links;
@@ -304,10 +304,9 @@ Results record_foreach(const F::contrib::StepBody& body, const Tensors& data, co
   check_states(carried, step.states, "states", where);
   const BodyAliases aliases = known ? recorder.aliases(step.states, where, carried) : BodyAliases();
   // Writes to captured arrays, or to a state that aliases another, must be visible to the next step: such
-  // loops are recorded step by step. So are, for training, those that return one array as two states: a run
-  // step by step has one gradient of that array, a node has one of each state, and sums in another order. And
-  // those whose states are statistics that an operator updates.
-  // A loop of no step writes nothing.
+  // loops are recorded step by step. In training, so are loops that return one array as two states. A run
+  // step by step has one gradient of that array; a node has one of each state, and sums in another order. So
+  // are loops whose states are statistics that an operator updates. A loop of no step writes nothing.
   const bool runs = known && TensorAccess::shape(outer_data[0])[0] > 0;
   if (runs && (recorder.wrote_outside() || recorder.updated_input() ||
                (aliases.any() && (recorder.wrote_input() || is_training())))) {

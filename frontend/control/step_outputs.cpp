@@ -1,3 +1,4 @@
+// Stacks the outputs of steps as they are made.
 #include "frontend/control/step_outputs.h"
 
 #include "frontend/autograd/tape.h"

@@ -1,3 +1,4 @@
+// The stacked outputs of a loop's steps.
 #pragma once
 #include <kiln/tensor.h>
 
@@ -6,8 +7,8 @@
 namespace kiln {
 
 /// Stacks the outputs of a loop's steps along a new first axis of extent `rows`. Outputs are copied at the
-/// end of their step: in-place writes of later steps do not affect them, and to their gradients the copy is a
-/// use at the end of the step, behind which come those of later steps.
+/// end of their step: in-place writes of later steps do not affect them. In the backward pass the copy is the
+/// first use of its step.
 class StepOutputs {
  public:
   StepOutputs(std::int64_t rows, std::source_location where);

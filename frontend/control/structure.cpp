@@ -1,3 +1,4 @@
+// Records loops and branches of a program as nodes, for their structure.
 #include "frontend/control/structure.h"
 
 #include "frontend/autograd/tape.h"
@@ -31,7 +32,7 @@ std::optional<Structure> Structure::of(const Tensors& inputs, const Recorded& re
   try {
     return Structure(inputs, recorded);
   } catch (...) {
-    // What runs may do what no graph can express, and what does not run may fail.
+    // Steps that run may do things that no graph can express, and steps that do not run may fail.
     return {};
   }
 }
@@ -91,7 +92,7 @@ std::vector<Tensor> Structure::dependent(const Tensors& results, std::source_loc
     made.push_back(&array);
     done[i] = true;
   }
-  // The others in such an array are values of their own, also those without a history.
+  // The other results in such an array are separate values, also the ones without a history.
   const auto has_new_history = [&](const Tensor& t) {
     return std::find(made.begin(), made.end(), TensorAccess::array(t).get()) != made.end();
   };

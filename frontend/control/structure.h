@@ -1,3 +1,4 @@
+// The structure of loops and branches that a program runs step by step.
 #pragma once
 #include "ir/graph.h"
 
@@ -8,8 +9,8 @@
 #include <source_location>
 #include <vector>
 
-/// What a loop or branch depends on by its structure. The structure of a program, not its numbers, decides
-/// which values have a gradient (definition 5 in ir/README.md): a branch that is not taken, and steps that do
+/// The dependences of a loop or branch by its structure. The structure of a program, not its numbers, decides
+/// which values have a gradient (definition 5 in ir/README.md). A branch that is not taken, and steps that do
 /// not run, pass the gradient -0 on.
 namespace kiln::detail {
 
@@ -19,10 +20,10 @@ class Structure {
   using Tensors = std::vector<Tensor>;
   using Recorded = std::function<Tensors(const Tensors& variables)>;
 
-  /// On a thread that records, before the loop or branch runs: parameters whose initialization was deferred
-  /// get their numbers in the order of a recording. `recorded` records it as one node, on the innermost
-  /// trace; its variables stand for `inputs`, which are values of their own. None on other threads, and if it
-  /// cannot be recorded: then no block with it can.
+  /// The structure, on a thread that records, before the loop or branch runs: parameters whose initialization
+  /// was deferred get their numbers in the order of a recording. `recorded` records it as one node, on the
+  /// innermost trace; its variables stand for `inputs`, which are separate values. None on other threads, and
+  /// if it cannot be recorded: then no block with it can.
   static std::optional<Structure> of(const Tensors& inputs, const Recorded& recorded);
 
   /// The results of the run, each with an entry on the tape by which it leads to all that it may depend on.
@@ -34,7 +35,7 @@ class Structure {
   Tensors dependencies(std::size_t i) const;
   bool captures(const Tensor& t) const;
 
-  Tensors values_;  // the inputs, then what is captured
+  Tensors values_;  // the inputs, then the captured values
   std::size_t inputs_;
   ir::Subgraph body_;
   std::vector<std::vector<bool>> reached_;  // by value: the results that depend on it; empty: no history

@@ -1,4 +1,4 @@
-// Transforms of images: their checks, and those to what networks take.
+// Transforms of images: their checks, and the conversions to inputs of networks.
 #include "frontend/call/line.h"
 #include "frontend/call/readable.h"
 #include "frontend/data/image.h"

@@ -1,3 +1,4 @@
+// The cache of eager operators' code.
 #include "frontend/eager/eager_cache.h"
 
 #include "codegen/driver/compile.h"
@@ -158,7 +159,7 @@ std::shared_ptr<EagerEntry> compile_entry(const OpCall& call, std::string_view k
   return compile_entry(call.op, given_attrs(call), arguments, call, key);
 }
 
-// A scalar is compiled into the code until the operator has met so many different ones that the program seems
+// A scalar is compiled into the code until the operator has met many different ones. The program then seems
 // to vary it: a decaying learning rate, a loop counter.
 constexpr int many_numbers = 16;
 std::atomic<int>& numbers_met(const ir::OpDef& op) {

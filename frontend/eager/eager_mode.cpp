@@ -58,7 +58,7 @@ void run_code(const OpCall& call, const OpCode& code, std::span<Tensor> outputs,
   }
 }
 
-/// Those of a call that the tape knows nothing of.
+/// The tape's part of a call that is not recorded.
 detail::NoTape no_tape(const Tensor&) { return {}; }
 
 auto random_from(const RandomState* random) {

@@ -1,3 +1,4 @@
+// A symbol file with its parameters: loading, inputs and runs.
 #include "frontend/call/line.h"
 #include "frontend/model/model_state.h"
 #include "frontend/symbol/symbol_access.h"

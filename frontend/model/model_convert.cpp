@@ -1,3 +1,4 @@
+// Converts the arrays of a model between formats.
 #include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/symbol/symbol_graph.h"

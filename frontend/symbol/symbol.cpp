@@ -1,3 +1,4 @@
+// The class Symbol.
 #include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/symbol/symbol_access.h"

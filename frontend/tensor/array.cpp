@@ -1,4 +1,4 @@
-// What an array shares with others.
+// The shared parts of an array.
 #include "frontend/tensor/array.h"
 
 #include <array>

@@ -39,16 +39,16 @@ class ArrayHistory {
   virtual ~ArrayHistory() = default;
   /// Whether a gradient can pass from the array.
   virtual bool has_link() const = 0;
-  /// Whether the array has a gradient of its own.
+  /// Whether the array has a gradient.
   virtual bool is_variable() const = 0;
   /// The elements of the array are about to be written: recorded calls that need the present ones keep a
   /// copy.
   virtual void keep_contents(Array& array) = 0;
-  /// The array dies: what recorded calls need of its contents lives on.
+  /// The array dies: contents that recorded calls need live on.
   virtual void end(Array& array) = 0;
 };
-/// Guards the making of a history, what it keeps, and `Array::origins` of a concrete array: threads may
-/// record reads of one array at once.
+/// Guards the making of a history, its contents, and `Array::origins` of a concrete array: threads may record
+/// reads of one array at once.
 Mutex& history_mutex(const Array& array);
 
 /// The state shared by all handles and views of one array. Concrete: the storage holds the elements. Traced:
@@ -168,7 +168,7 @@ struct TensorAccess {
   static void set_alias(Tensor& t, std::uint32_t alias) { t.alias_ = alias; }
   /// Whether all elements of the array are the tensor's, in the same shape.
   static bool is_whole(const Tensor& t) { return t.offset_ == 0 && t.shape_ == t.array_->shape; }
-  /// Whether it is the array's value, not a view or a value of its own.
+  /// Whether it is the array's value, not a view or a separate value.
   static bool is_array(const Tensor& t) { return t.alias_ == 0 && is_whole(t); }
   /// Byte offset of the first element in the array's memory.
   static std::size_t byte_offset(const Tensor& t) {
@@ -184,7 +184,7 @@ inline bool has_link(const Tensor& t) {
   const ArrayHistory* const history = TensorAccess::array(t)->history.load(std::memory_order_acquire);
   return history && history->has_link();
 }
-/// Whether the tensor's array has a gradient of its own.
+/// Whether the tensor's array has a gradient.
 inline bool is_variable(const Tensor& t) {
   const ArrayHistory* const history = TensorAccess::array(t)->history.load(std::memory_order_acquire);
   return history && history->is_variable();

@@ -1,3 +1,4 @@
+// Reads, writes and copies of elements.
 #include "frontend/tensor/elements.h"
 
 #include "frontend/tensor/convert.h"

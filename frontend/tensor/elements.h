@@ -9,7 +9,7 @@
 /// The elements of concrete tensors, which may be on any device, for code on the host.
 namespace kiln {
 
-/// Those of an array on the CPU, or a copy of the others, during its lifetime.
+/// The elements of an array on the CPU, or a copy of another device's, during its lifetime.
 class HostElements {
  public:
   explicit HostElements(const Tensor& t);
@@ -23,7 +23,7 @@ class HostElements {
 
 /// Copies between places in memory that do not overlap, on all threads.
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
-/// Sets the elements to those at `from`, on the host. The caller increments the array's version.
+/// Copies the elements at `from` into the tensor, on the host. The caller increments the array's version.
 void set_elements(const Tensor& t, const void* from);
 /// The same for numbers, converted to the tensor's dtype.
 void set_elements(const Tensor& t, std::span<const double> values);

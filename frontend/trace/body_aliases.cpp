@@ -1,3 +1,4 @@
+// Finds and applies the aliasing of bodies' results.
 #include "frontend/trace/body_aliases.h"
 
 #include "frontend/trace/traced_view.h"

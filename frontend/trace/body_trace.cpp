@@ -1,3 +1,4 @@
+// Records a body as a subgraph.
 #include "frontend/trace/body_trace.h"
 
 #include "frontend/call/readable.h"

@@ -1,3 +1,4 @@
+// Records a call of hybrid_forward.
 #include "frontend/trace/call_trace.h"
 
 #include "frontend/call/line.h"

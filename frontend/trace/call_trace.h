@@ -1,3 +1,4 @@
+// The trace of a call of hybrid_forward.
 #pragma once
 #include "frontend/call/call_context.h"
 #include "frontend/trace/captures.h"
@@ -14,8 +15,8 @@
 
 namespace kiln {
 
-/// Leaves hybrid_forward where it cannot go on without values. The recording is rejected, and the call runs
-/// eagerly. Where nothing else than a recording will do, it is an error for the user.
+/// Leaves hybrid_forward where it cannot continue without values. The recording is rejected, and the call
+/// runs eagerly. Where only a recording will do, it is an error for the user.
 class TraceAbandoned final : public Error {
  public:
   using Error::Error;
@@ -37,8 +38,8 @@ class CallTrace final : public Trace {
   const std::vector<Captured>& captured() const { return captures_.list(); }
   /// A part of an array is replaced.
   void add_written(const detail::Array& array, const ArrayPart& part);
-  /// The recorded graph with these results. Its inputs are those of the call, then the captured tensors;
-  /// in-place writes to either become Graph::writes.
+  /// The recorded graph with these results. Its inputs are the call's, then the captured tensors; in-place
+  /// writes to either become Graph::writes.
   ir::Graph finish(std::span<const Tensor> results);
 
   /// Rejects the recording, with a reason: the program depends on values in a way that a graph cannot
@@ -67,10 +68,10 @@ class CallTrace final : public Trace {
   bool train() const { return train_; }
   /// Whether nodes are recorded here. Until the program asks, the trace is one of calls that are.
   bool records_nodes();
-  /// Sets the modes of a node, also of a body, whose scope differs from that of the call.
+  /// Sets the modes of a node, also of a body, whose scope differs from the call's.
   void set_modes(const ir::NodePtr& ptr);
 
-  // What the program asks. The answers belong to the recording: it holds for calls with the same ones.
+  // The program's questions. The answers belong to the recording: it holds for calls with the same ones.
   bool is_recording();
   bool is_recorded(const Tensor& t);
   /// Whether the traced array is one of the caller's with a gradient attached.
@@ -83,7 +84,7 @@ class CallTrace final : public Trace {
   /// Whether nodes depend on the recording mode of the call, and on the histories of its arguments.
   bool asked_recording() const { return asked_recording_; }
   /// Whether something else than the nodes' modes was decided as in a recorded call before the program asked,
-  /// and the call is not: it is traced once more, by a trace that asks.
+  /// although the call is not recorded. It is then traced once more, by a trace that asks.
   bool presumed_recording() const { return presumed_ && asked_recording_ && !recording_; }
   bool asked_histories() const { return asked_histories_; }
   bool has_record() const { return has_record_; }
@@ -93,7 +94,7 @@ class CallTrace final : public Trace {
   };
   const std::vector<Read>& read_arrays() const { return reads_; }
 
-  /// While it lives, calls are those of the next child block; not within another child block.
+  /// During its lifetime, calls belong to the next child block; not within another child block.
   class ChildScope {
    public:
     explicit ChildScope(CallTrace& trace) : trace_(trace) { trace.child_block_ = ++trace.child_blocks_; }
@@ -128,7 +129,7 @@ class CallTrace final : public Trace {
   std::vector<Tensor> given_;  // by input
   Captures captures_;
   std::vector<ir::NodePtr> nodes_;
-  std::vector<ir::NodePtr> as_call_;  // those that are recorded as the call is, of bodies too
+  std::vector<ir::NodePtr> as_call_;  // nodes that are recorded as the call is, of bodies too
   std::vector<Read> reads_;
   bool asked_recording_, presumed_ = false, asked_histories_ = false, has_record_ = false;
   std::string eager_because_;

@@ -1,3 +1,4 @@
+// Captures concrete tensors as variables.
 #include "frontend/trace/captures.h"
 
 #include "frontend/view/view.h"

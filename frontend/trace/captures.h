@@ -1,3 +1,4 @@
+// The captured arrays of a trace.
 #pragma once
 #include "frontend/call/trace.h"
 
@@ -34,11 +35,11 @@ struct TracedVariable {
   void add_written(const ArrayPart& part);
 };
 
-/// A variable for a captured array, or for a value of its own (frontend/tensor/view_scope.h).
+/// A variable for a captured array, or for a separate value (frontend/tensor/view_scope.h).
 struct Captured : TracedVariable {
   Tensor tensor;  ///< the captured value: a view of its whole array, or a handle with an alias number
   bool parameter = false;
-  /// The variable's views are derived as those of the captured array are.
+  /// Derives the variable's views as the captured array's views are derived.
   void keep_origins() const;
 };
 
@@ -49,7 +50,7 @@ class Captures {
   /// Null if the array is not captured.
   const Captured* find(const detail::Array* array) const;
   const Captured& add(Captured captured);
-  /// Null if the handle, which has an alias number, is not captured as a value of its own.
+  /// Null if the handle, which has an alias number, is not captured as a separate value.
   const Captured* find_own(const Tensor& t) const;
   const Captured& add_own(Captured captured) { return list_.emplace_back(std::move(captured)); }
 

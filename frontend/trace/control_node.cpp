@@ -1,3 +1,4 @@
+// Adds inputs and bodies to nodes.
 #include "frontend/trace/control_node.h"
 
 #include "frontend/call/invoke.h"

@@ -1,3 +1,4 @@
+// Records an autograd::Function as a node.
 #include "frontend/trace/function_trace.h"
 
 #include "frontend/call/function_checks.h"
@@ -39,7 +40,7 @@ void check_no_writes(const BodyTrace& trace, const char* method, const std::stri
          method);
 }
 
-/// `backward` as a subgraph, and the value behind each of its variables.
+/// `backward` as a subgraph, and the value that each of its variables stands for.
 struct BackwardBody {
   ir::SubgraphPtr body;
   Positions gradients;  // by input: the output, or -1
@@ -92,7 +93,7 @@ std::vector<Tensor> record_function(const FunctionMethods& methods, const std::v
   const CaughtErrors errors;
   Tensors outer;
   for (const Tensor& t : inputs) outer.push_back(resolved(t));
-  // The node is recorded as those around it.
+  // The node is recorded in the surrounding scope.
   std::optional<RecordingScopeIs> scope(std::in_place, RecordingScope::function);
   std::optional<BodyTrace> trace(std::in_place, subgraph_name("function_forward"));
   Tensors own;
@@ -112,7 +113,7 @@ std::vector<Tensor> record_function(const FunctionMethods& methods, const std::v
   const BackwardBody backward = record_backward(methods, own, results, where);
   check_no_writes(*trace, "backward", line);
 
-  // What backward reads of forward besides variables and results are results too, hidden ones.
+  // Values of forward that backward reads, besides variables and results, become hidden results.
   for (const BackwardBody::Source& source : backward.sources) {
     if (source.head >= 0) continue;
     const ir::Entry value = value_of(source.value, where);

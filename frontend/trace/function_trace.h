@@ -14,10 +14,10 @@ struct FunctionMethods {
   Method forward, backward;
 };
 
-/// Records a call of a function with a gradient of its own as a node of this thread's trace, or as a Symbol:
-/// both methods are traced into subgraphs, `backward` as the body of a gradient that may read the values that
-/// `forward` kept. Throws, with the line, if a method writes into what it is given or has kept, and if it
-/// returns what autograd::Function does not allow.
+/// Records a call of a function that defines its gradient, as a node of this thread's trace or as a Symbol.
+/// Both methods are traced into subgraphs, `backward` as the body of a gradient that may read the values that
+/// `forward` kept. Throws, with the line, if a method writes into its arguments or kept arrays, or returns a
+/// result that autograd::Function does not allow.
 std::vector<Tensor> record_function(const FunctionMethods& methods, const std::vector<Tensor>& inputs,
                                     std::source_location where);
 

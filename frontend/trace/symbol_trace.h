@@ -1,3 +1,4 @@
+// The composition of symbols without shapes.
 #pragma once
 #include "frontend/call/call_context.h"
 #include "frontend/trace/captures.h"

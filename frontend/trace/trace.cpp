@@ -1,3 +1,4 @@
+// The traces of a thread.
 
 #include "frontend/trace/call_trace.h"
 

@@ -48,7 +48,7 @@ ir::Entry recorded_value_of(const Tensor& t, std::source_location where) {
   return value_of(t, where);
 }
 
-/// A value as an array of its own.
+/// A value as a separate array.
 Tensor alone(const ir::Entry& value, const Shape& shape, bool known, DType dtype) {
   return TensorAccess::make(std::make_shared<Array>(Trace::current(), value, shape, known), 0, shape, dtype);
 }
@@ -110,7 +110,7 @@ void write_traced(const Tensor& view, const Tensor& part, const Tensor& value, s
     call->add_written(array, written_part(view, part));
   const ir::Entry old = array.value;
   {
-    // What else is in the array keeps its history.
+    // The rest of the array keeps its history.
     std::optional<RecordingScopeIs> scope;
     if (!recorded) scope.emplace(RecordingScope::record);
     array.value = value_of(replaced(view, contents, recorded, where), where);

@@ -11,7 +11,7 @@ namespace kiln {
 /// for a concrete array (see fail_mixed()).
 ir::Entry value_of(const Tensor& t, std::source_location where);
 
-/// A handle of a traced tensor that is a value of its own in scopes of `call` (frontend/tensor/view_scope.h).
+/// A handle of a traced tensor that is a separate value in scopes of `call` (frontend/tensor/view_scope.h).
 Tensor own_value(const Tensor& t, const ir::Entry& value, std::uint64_t call);
 
 }  // namespace kiln

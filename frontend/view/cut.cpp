@@ -70,12 +70,12 @@ Tensor replaced(const Tensor& view, Tensor next, bool recorded, std::source_loca
       if (rows->drop_axis)
         next =
             shape.empty() ? record_reshape(next, {1}, where) : record_first_axis("expand_dims", next, where);
-      // What is left of the array keeps its history.
+      // The rest of the array keeps its history.
       const bool rest = recorded || n != array.shape.elements();
       next = record_slice_assign(rest ? base : recorder_of(base).constant(base, where), next, *rows, where);
     } else {
-      // It gives what it reads the shape of the gradient 0, which changes the sign of a zero. A write that is
-      // not recorded adds no gradient.
+      // Gives `next` the shape of `base` by an operator that passes the gradient 0 to `base`, which changes
+      // the sign of a zero. A write that is not recorded adds no gradient.
       next = record_reshape_like(next, recorded ? base : recorder_of(base).constant(base, where), where);
     }
     return replaced(base, next, recorded, where);

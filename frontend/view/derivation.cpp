@@ -21,7 +21,7 @@ std::unique_lock<Mutex> lock_origins(const Array& array) {
   return array.traced() ? std::unique_lock<Mutex>() : std::unique_lock(detail::history_mutex(array));
 }
 
-// Of several derivations of the same view the first is kept: thus a base is never derived from its own views.
+// If a view has several derivations, the first is kept: thus a base is never derived from its own views.
 void note_origin(const Tensor& base, std::int64_t offset, const Shape& shape, const ViewStep& step) {
   Array& array = *TensorAccess::array(base);
   const std::int64_t base_offset = TensorAccess::offset(base);

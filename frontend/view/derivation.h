@@ -12,7 +12,7 @@ std::optional<detail::Array::Origin> origin_of(const Tensor& t);
 /// The view that `view` was derived from.
 Tensor base_of(const Tensor& view, const detail::Array::Origin& origin);
 
-/// Whether the view was derived from another one in this call of a block: a value of its own may be the base,
+/// Whether the view was derived from another one in this call of a block: the base may be a separate value,
 /// also where the view is the whole array again.
 bool is_derived(const Tensor& t);
 /// The steps by which the view was derived in this call of a block, from the last to the first. Empty if the

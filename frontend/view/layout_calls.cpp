@@ -12,14 +12,14 @@ namespace {
 using detail::RowRange;
 using detail::TensorAccess;
 
-/// In a trace, or on the tape.
+/// Records the call in a trace, or on the tape.
 Tensor record_view_op(const OpCall& call) {
   const bool traced = std::any_of(call.inputs.begin(), call.inputs.end(),
                                   [](const Tensor* t) { return TensorAccess::array(*t)->traced(); });
   return (traced ? traced_views() : taped_views()).record(call);
 }
 
-/// In numpy mode by MXNet's operators of that mode.
+/// Records the slice by MXNet's operators of numpy mode.
 Tensor record_numpy_slice(const Tensor& x, const RowRange& rows, std::source_location where) {
   CallAttributes<2> given;
   given.set("begin", ir::AttrValue(ir::OptionalInts{rows.begin}));

@@ -1,4 +1,4 @@
-// The operators that change layout as an entry of the tape or a node has them: cutting a view out of its
+// The operators that change layout, as a node or an entry of the tape has them: cutting a view out of its
 // array, and replacing it there. In numpy mode they are MXNet's operators of that mode.
 #pragma once
 #include "frontend/tensor/array.h"
@@ -10,7 +10,7 @@ namespace kiln {
 /// `spec` has the operator's codes: MXNet's or numpy's.
 Tensor record_reshape_node(const Tensor& x, const Shape& spec, bool numpy, bool np_shape,
                            std::source_location where);
-/// To this shape, which has no codes.
+/// Reshapes to this shape, which has no codes.
 Tensor record_reshape(const Tensor& x, const Shape& shape, std::source_location where);
 Tensor record_reshape_like(const Tensor& x, const Tensor& like, std::source_location where);
 /// These rows, also where an index removes the axis.

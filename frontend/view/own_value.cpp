@@ -1,4 +1,4 @@
-// Views that are values of their own (frontend/tensor/view_scope.h): arguments and results of calls.
+// Views that are separate values (frontend/tensor/view_scope.h): arguments and results of calls.
 #include "frontend/call/trace.h"
 #include "frontend/call/view_recorder.h"
 #include "frontend/view/view.h"

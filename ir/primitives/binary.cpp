@@ -26,7 +26,7 @@ Values pow_gradient(Primitives& p, const Taped& t, Value g, const Wanted& wanted
   return out;
 }
 
-/// Of equal elements the left one has the derivative 1; where one is NaN, none has.
+/// If elements are equal, the left one has the derivative 1; if one is NaN, none has.
 Values extremum_gradient(Primitives& p, const Taped& t, Value g, Compare left, Compare right) {
   const auto where = [&](Compare op) {
     return p.select(p.compare(op, t.operands[0], t.operands[1]), g, p.like(g, 0));

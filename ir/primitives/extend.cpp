@@ -14,7 +14,7 @@ struct ExtendPrimitive {
     ResultType to = padded_type(x, low, high);
     if (to.mismatch()) return to;
     for (std::size_t i = 0; i < low.size(); ++i) {
-      // What a side needs: an edge is one element, a reflection does not repeat it.
+      // The elements that a side needs: an edge is one element, a reflection does not repeat it.
       const std::int64_t most = std::max(low[i], high[i]), needed = how == Extend::edge ? 1 : most + 1;
       if (most > 0 && x.shape[i] < needed)
         return Mismatch{kiln::compose("cannot extend axis {} of {} by {} and {} elements", i, x.shape.str(),
@@ -24,7 +24,8 @@ struct ExtendPrimitive {
     }
     return to;
   }
-  /// Axis by axis, the last first: an element beside x has its gradient added to that of the element it is.
+  /// Axis by axis, the last first: the gradient of an element beside x is added to the gradient of the
+  /// element that it repeats.
   Values gradient(Primitives& p, const Taped& t, Value g, const Wanted&) const {
     const Shape to = p.shape(t.operands[0]);
     for (int axis = to.rank(); axis-- > 0;) g = along(p, g, to, axis);

@@ -8,8 +8,8 @@
 namespace kiln::ir {
 namespace {
 
-/// At each element the product of the other ones over the axes, from both sides, so that zeros divide
-/// nothing. The reduced axes are brought to the end and joined. Invalid where there is no element.
+/// At each element the product of the other ones over the axes, from both sides, so that nothing is divided
+/// by zeros. The reduced axes are brought to the end and joined. Invalid where there is no element.
 Value product_of_others(Primitives& p, Value x, const Shape& axes) {
   const Shape shape = p.shape(x);
   Shape order, kept;

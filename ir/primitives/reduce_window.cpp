@@ -25,13 +25,13 @@ Value of_sum(Primitives& p, const Window& w, Value x, Value g) {
                          {w.kernel, ones(spatial), w.dilate, zeros(spatial), zeros(spatial)});
 }
 
-/// x with its windows complete, and that alone: what the windows do not reach is cut off.
+/// x padded and cut to the elements that windows reach, so that all windows are complete.
 Value covered(Primitives& p, const Window& w, Value x, const Shape& places) {
   Shape high;
   for (int i = 0; i < w.kernel.rank(); ++i) high.push_back(beyond_end(w, p.shape(x), places, i));
   return resized(p, x, -std::numeric_limits<double>::infinity(), w.pad_low, high);
 }
-/// The gradient of x, given that of the covered x or of a larger array that begins as it does.
+/// The gradient of x, given the gradient of the covered x or of a larger array that begins with it.
 Value uncovered(Primitives& p, const Window& w, Value x, Value dx) {
   Shape low, high;
   for (int i = 0; i < w.kernel.rank(); ++i) {
@@ -41,8 +41,8 @@ Value uncovered(Primitives& p, const Window& w, Value x, Value dx) {
   return resized(p, dx, 0, low, high);
 }
 
-/// How the elements of `covered` lie to the windows, per spatial axis: element s * q + r, with 0 <= r < s, is
-/// tap r + s * j of window q - j for j in [0, reached). Windows without dilation.
+/// The positions of elements of `covered` in the windows, per spatial axis: element s * q + r, with 0 <= r <
+/// s, is tap r + s * j of window q - j for j in [0, reached). Windows without dilation.
 struct Phases {
   Shape stride;   ///< s
   Shape count;    ///< of q
@@ -61,8 +61,8 @@ struct Phases {
   }
 };
 
-/// The position of a tap in C order of windows whose extents are rounded up to whole strides: a tap beyond
-/// the window has a number that no tap of the window has.
+/// The position of a tap in C order of windows whose extents are rounded up to whole strides. A tap beyond
+/// the window thus has a number that no tap of the window has.
 std::int64_t number_of(const Phases& phases, const Shape& tap) {
   std::int64_t number = 0;
   for (int i = 0; i < tap.rank(); ++i) number = number * phases.rounded[at(i)] + tap[at(i)];
@@ -150,7 +150,7 @@ bool suits_elements(const Window& w, const Shape& places) {
   return phases.reached.elements() <= most_windows && phases.rounded.elements() < 255;
 }
 
-/// The windows as an array of their own: for windows of many taps.
+/// Materialises the windows as an array: for windows of many taps.
 Value of_max_by_windows(Primitives& p, const Window& w, Value x, Value y, Value g) {
   const Shape places = p.shape(g), whole = p.shape(x);
   const int spatial = w.kernel.rank();
@@ -181,7 +181,7 @@ Value of_max_by_windows(Primitives& p, const Window& w, Value x, Value y, Value 
   };
   const TensorType number{DType::i64, windows};
   const Value many = p.full_integer(number, std::numeric_limits<std::int64_t>::max());
-  // Places ascend with the taps, so the least place is that of the first maximum.
+  // Places ascend with the taps, so the least place is the first maximum's.
   const Value places_of_taps = p.broadcast(p.reshape(place, {count, taps}), windows, {1, 2});
   const Value hit = p.compare(Compare::eq, values, along_windows(y));
   const Value first = p.reduce(Reduce::min, p.select(hit, places_of_taps, many), {2});
@@ -204,7 +204,7 @@ struct ReduceWindowPrimitive {
     if (auto mismatch = check_window(window, x)) return *mismatch;
     return slid(x, x.shape[1], window);
   }
-  /// Of several equal maxima of a window the first one, in C order, has the derivative 1.
+  /// If a window has several equal maxima, the first one, in C order, has the derivative 1.
   Values gradient(Primitives& p, const Taped& t, Value g, const Wanted&) const {
     const Value x = t.operands[0];
     if (p.type(x).elements() == 0 || p.type(g).elements() == 0) return {p.like(x, 0)};

@@ -19,7 +19,7 @@ using Values = llvm::SmallVector<Value>;
 
 constexpr ParamNames chunk_columns_names{"k_extent", "columns", "lhs_offset", "lhs_row_stride",
                                          "lhs_k_stride"};
-/// Those of the batch's axes follow.
+/// The parameters of the batch's axes follow.
 using ChunkColumnsParams = KernelParams<chunk_columns_names>;
 
 /// Everything that the code depends on, with its epilogue: equal plans, equal code.
@@ -88,8 +88,8 @@ class ChunkColumnsEmitter {
         }));
   }
 
-  /// The totals with a group of `whole` chunks and, if `rest` is not 0, a shorter one of so many values of k,
-  /// which is left where it ends. Chunks that are missing compute the first one.
+  /// The totals with a group of `whole` chunks and, if `rest` is not 0, a shorter one of `rest` values of k,
+  /// which ends there. Missing chunks compute the first one.
   Values add_group(Value group, Value whole, Value rest, mlir::ValueRange totals) {
     const Value zero = e.index(0), length = e.index(Tile::chunk),
                 end = e.select(e.less(zero, whole), length, rest);

@@ -1,5 +1,5 @@
-// Products of few results over many chunks of k, whose lanes are chunks. Elements of A and B, which lie along
-// k, are transposed in registers. The operand of fewer lines (rows of A, columns of B) is held: it is
+// Contractions of few results over many chunks of k, whose lanes are chunks. Elements of A and B, which lie
+// along k, are transposed in registers. The operand of fewer lines (rows of A, columns of B) is held: it is
 // transposed once for a block of k, into memory on the stack, and read by all lines of the other. Chunk sums
 // are added in the order of k.
 #include "codegen/cpu/contraction/chunk_lanes.h"
@@ -23,7 +23,7 @@ using Values = llvm::SmallVector<Value>;
 
 constexpr ParamNames chunk_lanes_names{"k_extent", "lhs_offset",      "rows",
                                        "columns",  "lhs_line_stride", "rhs_line_stride"};
-/// Those of the batch's axes follow.
+/// The parameters of the batch's axes follow.
 using ChunkLanesParams = KernelParams<chunk_lanes_names>;
 
 constexpr int registers = choices::registers_of_chunks;
@@ -31,7 +31,7 @@ constexpr int registers = choices::registers_of_chunks;
 /// A or B: lines of `k_extent` elements.
 struct ChunkSide {
   int operand;
-  bool interleaved;  // elements of all lines at one k are neighbours; otherwise those of a line
+  bool interleaved;  // elements of all lines at one k are contiguous; otherwise the elements of a line
   int lines;         // built in if interleaved, or held; else 0
   static constexpr auto fields() {
     return std::tuple(PlanField{"operand", &ChunkSide::operand},
@@ -134,8 +134,8 @@ class ChunkLanesEmitter {
     e.when(e.less(whole, k_extent), [&] { add_last(whole); });
   }
 
-  /// The last group: some whole chunks and perhaps a shorter one, whose lane is left where it ends. Lanes
-  /// without a chunk compute that of the first.
+  /// The last group: some whole chunks and perhaps a shorter one, whose lane stops at its end. Lanes without
+  /// a chunk compute the first one.
   void add_last(Value group) {
     const Value length = e.index(Tile::chunk), zero = e.index(0), one = e.index(1),
                 left = e.sub(params_["k_extent"], group), whole = e.div(left, length),
@@ -219,9 +219,9 @@ class ChunkLanesEmitter {
     return lanes.starts.empty() ? after : over(whole, to, 1, after);
   }
 
-  /// Calls `body` with `count` consecutive elements of each chunk of register v, a register for each number:
-  /// the first is at `base` for the group's first value of k, of which each has `k_elements` elements of the
-  /// side.
+  /// Calls `body` with `count` consecutive elements of each chunk of register v, a register for each number.
+  /// The first is at `base` for the group's first value of k. Each value of k has `k_elements` elements of
+  /// the side.
   void each_element(Value base, int v, int k_elements, int count, const Lanes& lanes,
                     llvm::function_ref<void(int number, Value elements)> body) {
     const auto address = [&](int lane, int first) {
@@ -248,8 +248,8 @@ class ChunkLanesEmitter {
     }
   }
   /// At `count` values of k of each chunk of a group, the first of them at `base`: prefetches as many of the
-  /// next group to L2, in the order of their addresses. The lines of a group are too far apart for the
-  /// machine to foresee them.
+  /// next group to L2, in the order of their addresses. The lines of a group are too far apart for hardware
+  /// prefetchers.
   void prefetch_next_group(Value base, Value k, int k_elements, int count) {
     if (!plan_.streams || count == 1) return;
     const int bytes = count * k_elements * static_cast<int>(size_of(tile_.dtype)) * plan_.chunks();
@@ -295,7 +295,7 @@ class ChunkLanesEmitter {
                   tile_.wide(), tile_.lanes);
   }
 
-  /// Of a line of the other side: the address of the sums with held line `line`.
+  /// The address of the sums of a line of the other side with held line `line`.
   Value sums_at(Value other, int line, int v) {
     const Value result = e.add(e.mul(other, e.index(plan_.held().lines)), e.index(line));
     return e.element(sums_, e.add(e.mul(result, all_chunks()), e.index(v * tile_.lanes)), tile_.wide());

@@ -27,8 +27,8 @@ class ContractionEmitter {
         tiles_(k_, staging_, end_) {}
 
   void run() {
-    // Consecutive tasks of one column block reuse its packed B; where A is packed, too, those of one row
-    // block its packed A.
+    // Consecutive tasks of one column block reuse its packed B; where A is packed, too, tasks of one row
+    // block reuse its packed A.
     const Value column_blocks = k_.params["column_blocks"], row_blocks = k_.params["product_row_blocks"],
                 one = e.index(1), none = e.index(-1);
     const bool by_columns = plan_.tasks.by_column_blocks;

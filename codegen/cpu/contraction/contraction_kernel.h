@@ -1,5 +1,4 @@
-// What the levels of a contraction's kernel share: its operands, and the blocks and tiles that a level hands
-// to the one below it.
+// The operands of a contraction's kernel, and the blocks and tiles that a level hands to the one below it.
 #pragma once
 #include "codegen/cpu/contraction/contraction_plan.h"
 #include "codegen/cpu/contraction/even_rows.h"
@@ -29,7 +28,7 @@ inline constexpr ParamNames contraction_names{"k_extent",
                                               "rhs_k_stride",
                                               "rhs_column_stride",  // of a B that is not packed
                                               "epilogue_rows"};
-/// Those of A's rows (EvenRows) and of the outer axes follow.
+/// The parameters of A's rows (EvenRows) and of the outer axes follow.
 using ContractionParams = KernelParams<contraction_names>;
 
 /// A and B in memory.

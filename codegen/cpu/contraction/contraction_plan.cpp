@@ -13,7 +13,7 @@ namespace {
 
 using llvm::divideCeilSigned;
 
-/// What a plan is asked for.
+/// The inputs of a plan's choices.
 struct PlanRequest {
   const Contraction& p;
   const DType dtype;
@@ -87,8 +87,8 @@ LargestTile largest_tile(const PlanRequest& r, const ContractionSizes& sizes, bo
 }
 
 /// Whether tiles divide the last two axes as one: A's strides allow it, and tiles of the last axis alone
-/// would have too few accumulators to hide the latency of FMAs. (Otherwise it is not worth the epilogue's
-/// index arithmetic for each row.)
+/// would have too few accumulators to hide the latency of FMAs. Otherwise it does not pay for the epilogue's
+/// index arithmetic for each row.
 bool joins_axes(const ContractionSizes& sizes, const LargestTile& largest, int vectors) {
   const std::size_t axes = sizes.extents.size();
   if (axes < 2 || largest.rows_per_group > 1 || sizes.rhs_strides[axes - 2] != 0 ||
@@ -98,8 +98,8 @@ bool joins_axes(const ContractionSizes& sizes, const LargestTile& largest, int v
   return (rows.most - !rows.even) * largest.panels * vectors < tuning::least_accumulators;
 }
 
-/// Whether the rows of a tile, which would conflict in L1, are copied chunk by chunk: if one row block then
-/// has all rows, so that B is read once.
+/// Whether the rows of a tile, which would conflict in L1, are copied chunk by chunk. Applies if one row
+/// block then has all rows, so that B is read once.
 bool copies_lhs(const PlanRequest& r, const ContractionSizes& sizes, std::int64_t all_rows) {
   const Contraction& p = r.p;
   return !r.generic && !r.one_chunk() && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 &&
@@ -110,9 +110,8 @@ bool copies_lhs(const PlanRequest& r, const ContractionSizes& sizes, std::int64_
              std::min(Tile::most_rows(r.target, r.vectors_per_panel()), tuning::most_tile_rows);
 }
 
-/// Whether each column tile misses the lines of A in L2 that the tile before it read: consecutive k lie on
-/// lines of their own, too many of which map to the same sets, and packed B holds half of L2. Such an A is
-/// packed, if enough columns use it again.
+/// Whether each column tile misses A in L2: k is strided by whole cache lines that alias to few sets, and
+/// packed B holds half of L2. Such an A is packed, if enough columns use it again.
 bool reads_evicted_lines(const Contraction& p, DType dtype, const CpuTarget& target) {
   const std::int64_t k_stride = p.k_offsets.size() < 2 ? p.k_stride : p.k_offsets[1] - p.k_offsets[0];
   if (!p.unpacked || target.lanes(4) == 1 || k_stride <= 1 || p.columns < tuning::least_packed_lhs_columns)
@@ -123,8 +122,7 @@ bool reads_evicted_lines(const Contraction& p, DType dtype, const CpuTarget& tar
   return std::min(p.k_extent, Tile::chunk) > way_bytes / step * target.machine->l2.ways / 2;
 }
 
-/// The tiles of the rows; the axes of `sizes` become those that tiles see, and their numbers of tiles are
-/// set.
+/// The tiles of the rows. The axes of `sizes` become the axes of tiles, and their numbers of tiles are set.
 RowTilePlan plan_rows(const PlanRequest& r, const LargestTile& largest, bool packs_lhs,
                       ContractionSizes& sizes) {
   const std::int64_t row_stride = sizes.lhs_strides.back();

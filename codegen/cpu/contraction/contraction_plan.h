@@ -1,4 +1,4 @@
-// What the code of a contraction depends on, level by level, and the sizes that it gets as parameters.
+// The plan of a contraction's code, level by level, and the sizes that the code gets as parameters.
 #pragma once
 #include "codegen/cpu/contraction/contraction.h"
 #include "codegen/cpu/contraction/pack.h"
@@ -12,9 +12,9 @@ namespace kiln::codegen {
 struct RowTilePlan {
   TileRows groups;  // heights
   int rows_per_group;
-  /// Whether the code is for any number of rows: all tiles have `generic_rows`. Where there are more rows,
-  /// the last tile ends with the last row and stores those that the tile before it has left; where there are
-  /// fewer, it computes the last row several times and stores it once.
+  /// Whether the code is for any number of rows: all tiles have `generic_rows`. With more rows, the last tile
+  /// ends with the last row and stores the rows that the tile before it has left. With fewer, it computes the
+  /// last row several times and stores it once.
   bool generic;
   /// Whether A's rows are one distance apart, a parameter, so that arrays of all widths share a kernel.
   bool even;
@@ -34,11 +34,11 @@ struct RowTilePlan {
                       PlanField{"joins_axes", &RowTilePlan::joins_axes});
   }
 
-  /// No more than those that EvenRows::append repeats where rows are missing.
+  /// At most the number of rows that EvenRows::append repeats where rows are missing.
   static constexpr int generic_rows = 4;
 
   int rows_of(int row_groups) const { return row_groups * rows_per_group; }
-  /// Of the highest tile.
+  /// Rows of the highest tile.
   int rows() const { return rows_of(groups.most); }
   /// A's offset of row r of a tile, relative to the tile, unless rows are even.
   std::int64_t offset_in_lhs(int r) const {
@@ -78,7 +78,7 @@ struct ColumnTilePlan {
   bool is_ragged() const { return last < width(); }
   /// Registers of columns of the last tile.
   int last_vectors() const { return (last + lanes() - 1) / lanes(); }
-  /// Whether the last tile has code of its own, for fewer registers.
+  /// Whether the last tile has separate code, for fewer registers.
   bool narrows_last() const { return panels == 1 && !one_tile && last_vectors() < vectors(); }
 };
 
@@ -103,7 +103,7 @@ struct LhsPlan {
 struct RhsPlan {
   int operand;
   std::optional<Packer> packer;  // of a B that is not packed yet
-  bool packs_batch;              // each product of a batch has a B of its own to pack
+  bool packs_batch;              // each product of a batch packs a separate B
   bool prefetches;
   static constexpr auto fields() {
     return std::tuple(PlanField{"operand", &RhsPlan::operand}, PlanField{"packer", &RhsPlan::packer},
@@ -128,8 +128,8 @@ struct TaskPlan {
 
 /// The epilogue of a tile.
 struct TileEndPlan {
-  /// Whether it is a loop over the row groups of a tile, whose sums are in memory: where totals are anyway,
-  /// and where functions would make the code long.
+  /// Whether it is a loop over the row groups of a tile, whose sums are in memory: if totals are there
+  /// anyway, or if functions would make the code long.
   bool rolled;
   bool prefetches;  // its operands
   static constexpr auto fields() {
@@ -155,10 +155,10 @@ struct ContractionPlan {
   }
 
   std::int64_t tile_elements() const { return rows.rows() * tile.width(); }
-  /// Of copied A, for a row tile.
+  /// Elements of copied A, for a row tile.
   std::int64_t copy_elements() const { return lhs.copies ? rows.rows() * LhsPlan::copied_row_stride : 0; }
-  /// Of packed A, for a row tile and a chunk of k: the elements of all rows at one k, then those at the next.
-  /// The last store may write a register; not a multiple of a page.
+  /// Elements of packed A, for a row tile and a chunk of k: all rows at one k, then all rows at the next. The
+  /// last store may write a register; not a multiple of a page.
   std::int64_t strip_elements() const { return rows.rows() * Tile::chunk + tile.lanes + 16; }
 };
 
@@ -170,7 +170,7 @@ struct ContractionSizes {
   std::int64_t tiles_of_axis = 0, larger_tiles = 0, row_tiles = 0, column_tiles = 0;
   std::int64_t epilogue_rows = 0;  // extent of the epilogue's last axis, for RowTilePlan::joins_axes
   std::int64_t block_row_tiles = 1, block_column_tiles = 1, column_blocks = 1;
-  /// Row tiles that share a B which the kernel packs: those of a product. No row block has tiles of two.
+  /// Row tiles that share a B which the kernel packs: the tiles of a product. No row block has tiles of two.
   std::int64_t product_row_tiles = 0;
   std::int64_t scratch_bytes = 0;
 

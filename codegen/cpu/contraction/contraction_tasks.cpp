@@ -70,15 +70,15 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, const Machi
                                       row_tiles);
     };
     sizes.block_row_tiles = row_tiles_of(lhs_tile_bytes);
-    // Of long rows a chunk of k stays there, so that more rows share a panel of B. Several column tiles share
-    // the chunk. The taps of a convolution read the same elements in each chunk.
+    // With long rows a chunk of k stays there, so that more rows share a panel of B. Several column tiles
+    // share the chunk. The taps of a convolution read the same elements in each chunk.
     const bool by_chunks = !plan.tasks.one_chunk && row_tiles_of(lhs_chunk_bytes) > sizes.block_row_tiles;
     if (by_chunks) sizes.block_row_tiles = row_tiles_of(lhs_chunk_bytes);
     const bool streams_rhs =
         plan.columns.panels == 1 && p.k_extent * columns_bytes > choices::l2_rhs_bytes(machine);
     if (!streams_rhs) {  // otherwise each row block would stream B again
       // At least two row blocks, so that a thread finds the rows that it wrote in the preceding kernel in its
-      // own caches; and enough tasks for a few threads.
+      // caches. Enough tasks for a few threads.
       sizes.block_row_tiles = std::min(sizes.block_row_tiles, divideCeilSigned(row_tiles, 2));
       while (sizes.block_row_tiles > 1 &&
              divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_tiles <

@@ -1,3 +1,4 @@
+// Packing of B into panels.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 #include "codegen/emit/plan_fields.h"
@@ -8,8 +9,8 @@ namespace kiln::codegen {
 
 /// Packs B: columns become panels (kiln.pack in ir/KilnOps.td).
 struct Packer {
-  /// Which axis of B has a unit stride: columns, which are loaded as registers; k, which is loaded in square
-  /// blocks and transposed; or neither, and columns are gathered.
+  /// The axis of B with a unit stride. columns: they are loaded as registers; elements: k, which is loaded in
+  /// square blocks and transposed; none: columns are gathered.
   enum class Neighbours { columns, elements, none };
   static Neighbours neighbours_of(std::int64_t k_stride, std::int64_t column_stride);
   DType dtype;

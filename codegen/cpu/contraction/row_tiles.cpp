@@ -3,8 +3,8 @@
 
 namespace kiln::codegen {
 
-/// Calls `body` for the row tiles that code is emitted for: with their first row group along the axis, how
-/// many they have, and which of these they store.
+/// Calls `body` for the row tiles that code is emitted for, with their first row group along the axis, their
+/// number of row groups, and the range of groups to store.
 void RowTiles::each_height(
     Value number, llvm::function_ref<void(Value first, int row_groups, Value begin, Value end)> body) const {
   KernelBuilder& e = k_.e;

@@ -1,10 +1,11 @@
+// The level of row tiles.
 #pragma once
 #include "codegen/cpu/contraction/contraction_kernel.h"
 #include "codegen/cpu/contraction/tile_end.h"
 
 namespace kiln::codegen {
 
-/// The level of row tiles: loops over those of a block.
+/// The level of row tiles: loops over the row tiles of a block.
 class RowTiles {
  public:
   using Value = mlir::Value;

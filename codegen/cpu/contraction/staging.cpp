@@ -1,5 +1,5 @@
-// A and B of a block in scratch memory: packed B, and A packed or copied where its rows as they lie would
-// compete for the sets of a cache.
+// A and B of a block in scratch memory: packed B, and A packed or copied if its unpacked rows would compete
+// for the sets of a cache.
 #include "codegen/cpu/contraction/staging.h"
 
 #include "codegen/target/tuning.h"

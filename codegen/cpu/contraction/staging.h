@@ -1,10 +1,11 @@
+// The level of staging: A and B in scratch memory.
 #pragma once
 #include "codegen/cpu/contraction/row_tiles.h"
 
 namespace kiln::codegen {
 
-/// The level of staging: A and B of a block, packed or copied to scratch memory for a range of k, where the
-/// kernel does that, and where a tile reads them.
+/// The level of staging: A and B of a block, and the addresses that a tile reads. If the plan says so, they
+/// are packed or copied to scratch memory for a range of k.
 class Staging {
  public:
   using Value = mlir::Value;
@@ -13,8 +14,8 @@ class Staging {
 
   /// Packs B of the column block.
   void pack_rhs(const TaskBlock& block, Value from, Value to) const;
-  /// Packs A of the row block. Its elements at consecutive k are on lines of their own, which several row
-  /// tiles share: some values of k at a time, so that these lines are still in L2 for the next row tile.
+  /// Packs A of the row block. Each k is on a separate cache line, which several row tiles share. Some values
+  /// of k are packed at a time, so that these lines are still in L2 for the next row tile.
   void pack_lhs(const TaskBlock& block, Value from, Value to) const;
   /// Copies A of the row block.
   void copy_lhs(const TaskBlock& block, Value from, Value to) const;
@@ -29,9 +30,9 @@ class Staging {
  private:
   /// Where the packed A of a row tile would begin at k = 0.
   Value strip_of(const RowTile& row_tile, Value from) const;
-  /// Packs A's elements of a tile's rows at one k, from those of its first row at `in`: in registers as far
-  /// as rows are neighbours in memory. A register that is not full overwrites what follows, which is packed
-  /// later.
+  /// Packs A's elements of a tile's rows at one k, from its first row's element at `in` on: in registers as
+  /// far as rows are contiguous in memory. A register that is not full overwrites the following elements,
+  /// which are packed later.
   void pack_rows(int rows, Value in, Value out) const;
   void copy_rows(const RowTile& row_tile, Value from, Value to) const;
 

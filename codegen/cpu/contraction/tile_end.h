@@ -1,3 +1,4 @@
+// The level of the epilogue.
 #pragma once
 #include "codegen/cpu/contraction/contraction_kernel.h"
 
@@ -32,8 +33,8 @@ class TileEnd {
   };
   /// Calls `body` with the number of columns of the tile: once, or for two numbers.
   void each_width(const ColumnTile& columns, llvm::function_ref<void(const Width&)> body);
-  /// Of a row group in the epilogue's arrays: its row, after its last outer index where tiles divide both as
-  /// one axis.
+  /// The position of a row group in the epilogue's arrays: its row, after its last outer index if tiles
+  /// divide both as one axis.
   using Position = llvm::SmallVector<Value>;
   Position first_position(const RowTile& row_tile);
   Position next(const Position& at);

@@ -67,7 +67,7 @@ llvm::SmallVector<TileLoop::Value> TileLoop::panels_of(const ColumnTile& columns
   llvm::SmallVector<Value> panels{rhs};
   for (int number = 1; number < k_.plan.columns.panels; ++number) {
     Value next = k_.element(panels.back(), k_.memory.panel_stride);
-    if (k_.plan.columns.lacks_panels) {  // what is not there is computed from the last panel, and not stored
+    if (k_.plan.columns.lacks_panels) {  // missing panels are computed from the last one, and not stored
       const Value column = e.add(columns.first_column, e.index(number * k_.plan.columns.panel));
       next = e.select(e.less(column, k_.params["columns"]), next, panels.back());
     }

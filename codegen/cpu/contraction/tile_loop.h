@@ -1,3 +1,4 @@
+// The level of tiles.
 #pragma once
 #include "codegen/cpu/contraction/staging.h"
 #include "codegen/cpu/contraction/tile_end.h"

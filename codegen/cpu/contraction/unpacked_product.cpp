@@ -1,8 +1,8 @@
-// Products that read B where it lies, since packing it would take as long as multiplying by it: those of so
-// few rows that one tile uses each element, and those of a B that stays in L2. A task is a part of the
-// columns for a block of rows. Where columns are neighbours in memory, a register of them is loaded for each
-// k, or whole rows are read side by side (RowStreams). Where the elements of a column are (a matrix times a
-// vector), squares are transposed (ColumnSquares). Of both latter there is one row tile.
+// Contractions that read B in place, since packing it would take as long as multiplying by it. They have few
+// rows, so that one tile uses each element, or a B that stays in L2. A task is a part of the columns for a
+// block of rows. If rows of B are contiguous, a register of columns is loaded for each k, or whole rows are
+// read side by side (RowStreams). If columns of B are contiguous (a matrix times a vector), squares are
+// transposed (ColumnSquares). RowStreams and ColumnSquares have one row tile.
 #include "codegen/cpu/contraction/unpacked_product.h"
 
 #include "codegen/cpu/contraction/column_squares.h"
@@ -30,10 +30,10 @@ using Value = mlir::Value;
 constexpr ParamNames unpacked_names{"k_extent",     "columns",         "lhs_offset",        "row_tiles",
                                     "larger_tiles", "block_row_tiles", "row_blocks",        "lhs_k_stride",
                                     "rhs_k_stride", "rhs_prefetch",    "rhs_column_stride", "tiles"};
-/// Those of A's rows, of B's columns (EvenRows) and of the batch's axes follow.
+/// The parameters of A's rows, of B's columns (EvenRows) and of the batch's axes follow.
 using UnpackedParams = KernelParams<unpacked_names>;
 
-/// Of the columns: as wide as the others, narrower, or narrower and the only one.
+/// The last tile of columns: as wide as the others, narrower, or narrower and the only one.
 enum class LastTile { whole, part, only };
 std::string_view word_of(LastTile last) {
   return last == LastTile::whole ? "whole" : last == LastTile::part ? "part" : "only";
@@ -219,7 +219,7 @@ class UnpackedEmitter {
 struct UnpackedShape {
   std::int64_t rows, columns, k_extent, element_bytes;
   std::int64_t row_bytes, column_bytes;  // between rows, and columns, of B
-  bool by_rows;  // the elements of a row of B are next to each other, otherwise those of a column
+  bool by_rows;  // the elements of a row of B are contiguous, otherwise the elements of a column
 };
 
 /// As few tiles of at most `most` registers of columns as possible, nearly equal.
@@ -228,8 +228,8 @@ int even_vectors(std::int64_t columns, int lanes, std::int64_t most) {
   return TileSplit(all, static_cast<int>(most)).rows.most;
 }
 
-/// Squares side by side: of as many columns as stay in L1 while k advances through their lines, and enough
-/// for their chains to hide the latency of multiply-adds.
+/// Squares side by side: as many columns as stay in L1 while k advances through their lines, and enough for
+/// their chains to hide the latency of FMAs.
 std::int64_t most_squares(const UnpackedShape& p, int lanes, const Machine& machine) {
   const std::int64_t stay = Tile::rows_without_conflicts(p.column_bytes, static_cast<int>(machine.l1.ways),
                                                          tuning::most_square_columns);
@@ -238,8 +238,8 @@ std::int64_t most_squares(const UnpackedShape& p, int lanes, const Machine& mach
 
 /// Registers of columns in a tile of all rows; 0 if the rows leave too few for them.
 int vectors_for_all_rows(const UnpackedShape& p, int lanes, const CpuTarget& target) {
-  // Beside the accumulators: those of B, if several rows use them, of half a square of each register of
-  // columns, or of a square and two for its transposition; and one of A.
+  // Registers besides the accumulators: one of A. For B, per register of columns, one if several rows use it,
+  // or half a square; or, in all, a square and two for its transposition.
   const std::int64_t rows = std::max<std::int64_t>(p.rows, 1), half = lanes / 2;
   const bool interleaves = !p.by_rows && rows <= tuning::most_rows_of_interleaved_squares;
   const std::int64_t others = 1 + (p.by_rows || interleaves ? 0 : lanes + 2),
@@ -259,8 +259,8 @@ int vectors_for_all_rows(const UnpackedShape& p, int lanes, const CpuTarget& tar
   return even_vectors(p.columns, lanes, std::min(most, useful));
 }
 
-/// Registers of columns in a block of RowStreams, which pay where rows of B are a multiple of a page apart,
-/// and where they come from memory; 0: none. `products` divide the work, too.
+/// Registers of columns in a block of RowStreams; 0: none. They pay if rows of B are a multiple of a page
+/// apart, or if B comes from memory. `products` divide the work, too.
 int vectors_of_streams(const UnpackedShape& p, int lanes, std::int64_t products, const Machine& machine) {
   const std::int64_t bytes = p.columns * p.element_bytes;  // of a row
   if (!p.by_rows || p.rows == 0 || p.rows > tuning::most_rows_of_streams ||
@@ -279,7 +279,7 @@ int vectors_of_streams(const UnpackedShape& p, int lanes, std::int64_t products,
 
 /// Whether tiles of some of the rows read B where it lies, again and again.
 bool reads_in_place(const UnpackedShape& p, int lanes, const Machine& machine) {
-  // Aligned registers of packed B pay where many rows use each, of which a tile has no more than two.
+  // Aligned registers of packed B pay if many rows use each, and a tile has no more than two of them.
   if (p.rows > tuning::most_rows_of_two_in_place && p.columns <= 2 * lanes) return false;
   // Masks of narrower elements would be branches.
   return p.by_rows && (p.element_bytes >= 4 || p.columns % lanes == 0) &&

@@ -28,7 +28,7 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
     lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all output channels of a group share the input
     const std::int64_t groups = packed[0], channels = x.shape[channel] / groups,
                        phases = root.getStride().back();
-    // The offsets of the last axis are first points of a line, each of which is then found in its phase.
+    // The offsets of the last axis are first points of a line, each then found in its phase.
     tap_strides.back() = root.getDilate().back();
     auto taps = taps_of(root.getKernel(), tap_strides);
     for (std::int64_t& point : taps.back()) point = point % phases * spatial.back() + point / phases;

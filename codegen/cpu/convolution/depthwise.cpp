@@ -26,7 +26,7 @@ constexpr std::int64_t most_depthwise_taps = 8;
 constexpr std::int64_t most_depthwise_vectors = 4;
 
 constexpr ParamNames depthwise_names{"channels", "row_tiles", "larger_tiles", "lhs_offset"};
-/// Of each outer axis, after those.
+/// The parameters of each outer axis follow.
 constexpr ParamNames depthwise_axis_names{"extent", "lhs_stride"};
 using DepthwiseParams = KernelParams<depthwise_names>;
 using DepthwiseAxisParams = KernelParams<depthwise_axis_names>;

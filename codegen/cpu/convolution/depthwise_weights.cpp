@@ -21,7 +21,7 @@ using Value = mlir::Value;
 constexpr ParamNames depthwise_weights_names{"channels",    "block_registers", "places",
                                              "line_places", "place_stride",    "larger_tiles",
                                              "tap_tiles",   "lhs_offset",      "rows"};
-/// Of each axis of places outside of a line, and of each outer axis of the taps, after those.
+/// The parameters of each axis of places outside of a line, and of each outer axis of the taps, follow.
 constexpr ParamNames place_names{"extent", "lhs_stride"};
 constexpr ParamNames tap_names{"extent"};
 using DepthwiseWeightsParams = KernelParams<depthwise_weights_names>;
@@ -122,7 +122,7 @@ class DepthwiseWeightsEmitter {
     });
   }
 
-  /// Adds the places [from, to), of each line those that are among them.
+  /// Adds the places [from, to), line by line.
   void over_chunk(Value from, Value to) {
     const Value length = params_["line_places"], one = e.index(1);
     llvm::SmallVector<Value> extents;
@@ -198,7 +198,7 @@ class DepthwiseWeightsEmitter {
   const DepthwiseWeightsParams params_;
   const Tile sum_ = plan_.tile();
   Value lhs_, rhs_, taps_, sums_, totals_;
-  Value channels_, whole_;  // all; those in whole registers
+  Value channels_, whole_;  // all; the channels in whole registers
   Value block_, elements_;  // channels of a task; sums of one
   Value first_, end_;       // channels of the task
 };

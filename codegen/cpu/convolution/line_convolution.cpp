@@ -21,7 +21,7 @@ using Value = mlir::Value;
 constexpr ParamNames line_convolution_names{
     "line_points",          "line_parts", "part_points", "line_tiles", "larger_tiles",  "channel_tiles",
     "larger_channel_tiles", "lhs_offset", "groups",      "lhs_group",  "group_channels"};
-/// Of each outer axis, after those.
+/// The parameters of each outer axis follow.
 constexpr ParamNames line_convolution_axis_names{"extent", "lhs_stride"};
 using LineConvolutionParams = KernelParams<line_convolution_names>;
 using LineConvolutionAxisParams = KernelParams<line_convolution_axis_names>;
@@ -36,8 +36,8 @@ struct LineConvolutionPlan {
   int vectors;  // registers of a line in a tile
   int tail;     // points in the last tile of a line; 0: it is full
   std::int64_t k_extent, panel, line_stride;
-  // Of the epilogue's axes: the channel axis (none if there is one channel), whether the last axis is the
-  // lines (else the channels), and the number of other axes.
+  // The epilogue's axes: the channel axis (none if there is one channel), whether the last axis is the lines
+  // (else the channels), and the number of other axes.
   std::optional<std::size_t> channel_axis;
   bool has_lines;
   std::size_t outer_count;
@@ -104,8 +104,8 @@ class LineConvolutionEmitter {
   }
 
  private:
-  /// The part of the lines from `from` on: a block of channels after the other, so that few lines are written
-  /// at a time, while their inputs stay in L1.
+  /// The part of the lines from `from` on, one block of channels after the other, so that few lines are
+  /// written at a time, while their inputs stay in L1.
   void along_lines(int lines, Value from) {
     if (plan_.all_channels) return along_lines(lines, from, e.index(0), plan_.channels.most);
     e.loop(e.index(0), params_["channel_tiles"], e.index(1), [&](Value number) {
@@ -128,7 +128,7 @@ class LineConvolutionEmitter {
     });
   }
 
-  /// Some lines from `point` on. `mask` is that of the last register.
+  /// Some lines from `point` on. `mask` is the last register's.
   struct Points {
     Value point;
     int lines, vectors;
@@ -196,8 +196,8 @@ class LineConvolutionEmitter {
   Value lhs_, weights_, group_channel_, first_line_;
 };
 
-/// Registers per line, and lines, of a tile: at most `most` registers in all. Between lines they divide
-/// `count`, those of a line.
+/// Registers per line, and lines, of a tile: at most `most` registers in all. Lines divide their `count`
+/// registers.
 struct LineTileSize {
   std::int64_t vectors = 1, lines = 1;
   LineTileSize(std::int64_t most, std::int64_t count, std::int64_t all_lines) {
@@ -282,7 +282,7 @@ Launch launch_line_convolution(ir::FusionOp fusion, mlir::Value root, const Line
       LineTiles::of(c.channels, axes.has_lines ? extents.back() : 1, divideCeilSigned(line, lanes), target);
   LineConvolutionPlan plan =
       line_convolution_plan_of(fusion, c, dtype, lanes, line, tiles, axes, strides.back());
-  // The inputs of a part of a line stay in L1, beside what streams through it.
+  // The inputs of a part of a line stay in L1, beside the arrays that stream through it.
   const std::int64_t width = tiles.vectors * lanes, bytes = std::max<std::int64_t>(c.input_lines, 1) * width *
                                                             static_cast<std::int64_t>(size_of(dtype));
   const std::int64_t part = width * std::max<std::int64_t>(choices::lines_bytes(*target.machine) / bytes, 1),

@@ -1,6 +1,6 @@
 // Depthwise convolutions and reductions of windows with the channels first: lanes run along the lines of a
 // plane (one channel of one image). The lines that a block of results reads are copied into scratch memory
-// that stays in L1, with their padding, and with the columns of a stride side by side: every tap is then a
+// that stays in L1, with their padding, and with the columns of a stride side by side. Every tap is then a
 // load of neighbours without a mask. Short lines are not copied: their inputs are one or two registers, from
 // which taps select lanes. A tile is some lines of the result; each input is loaded once for all of them.
 #include "codegen/cpu/launch.h"
@@ -25,12 +25,12 @@ using Value = mlir::Value;
 constexpr ParamNames plane_windows_names{
     "channels", "in_height",    "in_width",       "points",      "tiles",    "larger_tiles", "block_tiles",
     "blocks",   "image_stride", "channel_stride", "line_stride", "x_offset", "pad_top",      "copied_lines"};
-/// Of each outer axis of the epilogue, after those.
+/// The parameters of each outer axis of the epilogue follow.
 constexpr ParamNames plane_windows_axis_names{"extent"};
 using PlaneWindowsParams = KernelParams<plane_windows_names>;
 using PlaneWindowsAxisParams = KernelParams<plane_windows_axis_names>;
 
-/// Of the columns, or of the lines.
+/// The axis of columns, or of lines.
 struct WindowAxis {
   std::int64_t taps = 1, stride = 1, dilate = 1;
   static constexpr auto fields() {
@@ -54,8 +54,8 @@ struct SmallPlane {
 /// A line that is copied to scratch memory.
 struct CopiedLine {
   std::int64_t left;   // columns before its inputs: the padding, up to whole vectors
-  std::int64_t shift;  // of those, the columns before the first tap
-  std::int64_t pitch;  // between its parts, each of which has every stride-th column
+  std::int64_t shift;  // the number of columns before the first tap
+  std::int64_t pitch;  // between its parts, which have every stride-th column each
   int tail;            // inputs in the last step of copying it; 0: it is full
   static constexpr auto fields() {
     return std::tuple(PlanField{"left", &CopiedLine::left}, PlanField{"shift", &CopiedLine::shift},
@@ -108,7 +108,7 @@ class PlaneWindowsEmitter {
     const Value weights = plan_.reduces ? Value() : e.buffer(args_.buffers, plan_.w_operand);
     if (!plan_.plane) {
       copied_ = e.buffer(args_.buffers, plan_.scratch_operand);
-      // What is beside the inputs of a line stays as it is.
+      // Memory beside the inputs of a line stays zero.
       clear(copied_, e.mul(params_["copied_lines"], e.index(plan_.line_pitch())));
     }
     llvm::SmallVector<Value> extents;
@@ -147,7 +147,7 @@ class PlaneWindowsEmitter {
     return e.splat(e.load_scalar(e.element(weights_, e.index(tap), plan_.dtype), plan_.dtype), plan_.lanes);
   }
 
-  /// What a position in the padding contributes.
+  /// The contribution of a position in the padding.
   Value padding() {
     return plan_.reduces ? identity_of(e, *plan_.reduces, plan_.copied_type(), plan_.lanes)
                          : e.number(plan_.copied_type(), 0, plan_.lanes);
@@ -225,7 +225,7 @@ class PlaneWindowsEmitter {
          last > 0 ? e.mask_below(last, plan_.lanes) : Value());
   }
 
-  /// `mask` is that of the last vector.
+  /// `mask` is the last vector's.
   void tile(Value first_line, int lines, Value point, int vectors, Value mask) {
     const Tile sums_of{plan_.dtype, lines, vectors, plan_.lanes};
     // A reduction starts from the first tap.
@@ -250,7 +250,7 @@ class PlaneWindowsEmitter {
   /// The inputs of a register of results at a tap of a line.
   using Inputs = std::function<Value(std::int64_t tap, int v)>;
 
-  /// Of copied line `i` of a tile, whose first one begins at `first`.
+  /// The inputs of copied line `i` of a tile, whose first line begins at `first`.
   Inputs copied_inputs(std::int64_t i, Value first) {
     return [=, this](std::int64_t tap, int v) {
       const std::int64_t column = plan_.copied->shift + tap * plan_.across.dilate,
@@ -261,7 +261,8 @@ class PlaneWindowsEmitter {
     };
   }
 
-  /// Of line `i` of a plane that is not copied: masked loads of neighbours, or lanes of the line's registers.
+  /// The inputs of line `i` of a plane that is not copied: masked loads of neighbours, or lanes of the line's
+  /// registers.
   Inputs inputs_of(std::int64_t i) {
     const std::int64_t line = i - plan_.plane->pad_top;
     if (line < 0 || line >= plan_.plane->height)
@@ -342,7 +343,7 @@ class PlaneWindowsEmitter {
         of_window = combined(of_window, reduced[static_cast<std::size_t>(v)]);
       }
   }
-  /// `x` combined with what was before it, if anything was.
+  /// `x` combined with the preceding value, if there is one.
   Value combined(Value before, Value x) {
     if (!before) return x;
     const auto combine = ir::combiner(*plan_.reduces);
@@ -360,7 +361,7 @@ class PlaneWindowsEmitter {
   llvm::SmallVector<Value> factors_;  // of all taps, if they stay in registers
 };
 
-/// What a depthwise convolution or a reduction of windows reads.
+/// The operands of a depthwise convolution or a reduction of windows.
 struct PlaneWindows {
   ir::View x;
   int x_operand, w_operand = -1;
@@ -432,7 +433,7 @@ TileSplit divide_plane(PlaneWindowsPlan& plan, const PlaneWindows& w, const Resu
   const bool keeps_weights = plan.keeps_weights(target.registers());
   plan.vectors = keeps_weights || registers < 2 ? 1 : 2;
   const std::int64_t sums = target.registers() - plan.vectors - (keeps_weights ? plan.taps() : 1);
-  // Lines that are not copied: loads of a stride of 1 are masked; of others, lanes are selected from a
+  // Lines that are not copied. With a stride of 1 loads are masked; else lanes are selected from one
   // register, or from two, which AVX2 has no instruction for. A result is complete before most of the lines
   // are read, so that registers do not limit the tile.
   constexpr std::int64_t most_of_plane = 400;
@@ -456,7 +457,7 @@ struct PlaneBlocks {
   std::int64_t tiles, count;                    // of a block, and of blocks
   std::int64_t copied_lines, copied_bytes = 0;  // for a block
 
-  /// As many tiles as leave half of L1 to what streams through it.
+  /// The number of tiles that leaves half of L1 to the arrays that stream through it.
   PlaneBlocks(const PlaneWindowsPlan& plan, const ResultPlane& result, std::int64_t all_tiles,
               const Machine& machine) {
     const auto lines_of = [&](std::int64_t tiles) {

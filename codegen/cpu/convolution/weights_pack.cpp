@@ -1,5 +1,5 @@
 // Packs of a convolution's weights, for their convolution and for the gradient of its data, which takes them
-// turned and by phases (ir/transposed_convolution.h). Several packs of the same weights share a kernel. It
+// flipped and by phases (ir/transposed_convolution.h). Several packs of the same weights share a kernel. It
 // takes the weights tile by tile, a range of output channels by one of input channels: the first pack reads
 // the tile from memory, the others find it in L1 or L2.
 #include "codegen/cpu/contraction/pack.h"
@@ -21,7 +21,7 @@ namespace {
 using Value = mlir::Value;
 
 constexpr ParamNames weights_pack_names{"tiles_across"};
-/// Of each pack. Columns are the outputs of the convolution that takes it.
+/// The parameters of each pack. Columns are the outputs of the convolution that takes it.
 constexpr ParamNames pack_of_weights_names{"columns",        "channels",      "panels",     "panel_columns",
                                            "tile_columns",   "tile_channels", "tiles",      "column_stride",
                                            "channel_stride", "row_stride",    "tap_stride", "group_stride",
@@ -29,7 +29,7 @@ constexpr ParamNames pack_of_weights_names{"columns",        "channels",      "p
 using WeightsPackParams = KernelParams<weights_pack_names>;
 using PackOfWeightsParams = KernelParams<pack_of_weights_names>;
 
-/// What the code of a pack depends on: equal plans, equal code.
+/// The plan of a pack's code: equal plans, equal code.
 struct WeightsPackPlan {
   bool transforms;  // by Winograd's algorithm; not by the packer then, whose neighbours are none
   /// The columns are the second axis of the weights in memory, the input channels the first.

@@ -1,7 +1,7 @@
 // Winograd convolutions F(2x2, 3x3), as kiln.convolution in ir/KilnOps.td defines them: 16 multiplications
-// for 2x2 results, where the direct sum has 36. A block of tiles at a time stays in L2, in scratch memory:
-// its transformed inputs; then, for each panel of columns, 16 contractions, the output transform and the
-// epilogue.
+// for 2x2 results, where the direct sum has 36. A block of tiles at a time stays in L2, in scratch memory.
+// First its inputs are transformed; then follow, for each panel of columns, 16 contractions, the output
+// transform and the epilogue.
 #include "codegen/cpu/convolution/winograd.h"
 
 #include "codegen/cpu/launch.h"
@@ -130,7 +130,7 @@ struct WinogradPlan {
   std::int64_t scratch_elements() const { return sums_at() + tile_block * positions * panel(); }
 };
 
-/// What the code is told by its fusion.
+/// The facts that the code takes from its fusion.
 struct WinogradFusion {
   std::size_t axes;  // of the epilogue
   int x_operand, w_operand, scratch_operand;
@@ -176,7 +176,7 @@ constexpr ParamNames winograd_names{"height",       "width",    "channels",     
                                     "result_width", "columns",  "tiles_down",   "tiles_across",
                                     "tiles",        "panels",   "image_stride", "row_stride",
                                     "pixel_stride", "x_offset", "pad_top",      "pad_left"};
-/// Of each axis of the epilogue, after those.
+/// The parameters of each axis of the epilogue follow.
 constexpr ParamNames winograd_axis_names{"extent"};
 using WinogradParams = KernelParams<winograd_names>;
 using WinogradAxisParams = KernelParams<winograd_axis_names>;

@@ -1,7 +1,7 @@
 // The first elements of sorted rows: candidates, in scratch memory. An element becomes one if its key is less
-// than that of the last of the first `count` so far: later elements with an equal key come after it. A few
-// are kept in order, each new one moving those after it. Many are collected, with room for others; when it is
-// full they are sorted, and what follows the first `count` is discarded.
+// than the key of the last of the first `count` so far: later elements with an equal key come after it. A few
+// are kept in order; each new one moves its successors. Many are collected, with room for others. When it is
+// full they are sorted, and all after the first `count` are discarded.
 #include "codegen/cpu/launch.h"
 #include "codegen/cpu/order/sorter.h"
 #include "codegen/emit/kernel_params.h"
@@ -59,11 +59,11 @@ class PartialSortEmitter {
     return key_of(Num(e.b, e.loc, e.load(e.element(x_, i, dtype_), dtype_, lanes)), dtype_, descending_);
   }
   Parts element(mlir::Value i) { return sorter_.element(key(i, 1), Num(e.b, e.loc, i)); }
-  /// The limit of those to come.
+  /// Sets the limit of later elements.
   void set_limit(const Parts& sorted) {
     store(sorter_.key(sorter_.load(sorted, e.sub(count_, one_))), limit_);
   }
-  /// Calls `body` with the first of each group from `from` on, and then with an index behind the row.
+  /// Calls `body` with the first of each group from `from` on, and then with an index after the row.
   void each_group(mlir::Value from, const KernelBuilder::LoopBody& body) {
     const mlir::Value length = e.index(group);
     const mlir::Value groups = e.div(e.add(e.sub(n_, from), e.index(group - 1)), length);
@@ -126,8 +126,8 @@ class PartialSortEmitter {
     return candidates;
   }
 
-  /// Calls `one_by_one` with ranges of a group that have all its candidates, or `some`, if there is one, with
-  /// the first of a register of elements and those that may be candidates.
+  /// Calls `one_by_one` with ranges of a group that have all its candidates. Or calls `some`, if given, with
+  /// the first of a register of elements and the lanes that may be candidates.
   void collect(mlir::Value first, llvm::function_ref<void(mlir::Value, mlir::Value)> one_by_one,
                llvm::function_ref<void(mlir::Value, Num)> some = {}) {
     const mlir::Value end = e.min(e.add(first, e.index(group)), n_);
@@ -189,8 +189,8 @@ class PartialSortEmitter {
 }  // namespace
 
 Launch launch_partial_sort(ir::SortOp op, const CpuTarget& target) {
-  // An insertion goes through all that are kept, a register of them at a time: where each element is one, as
-  // in rows that come in the opposite order, collecting more takes less time.
+  // An insertion goes through all kept elements, a register at a time. If each element is a candidate, as in
+  // rows that come in the opposite order, collecting more takes less time.
   const bool wide = target.lanes(static_cast<int>(size_of(DType::i64))) >= 8;
   const std::int64_t most_in_order = wide ? 384 : 160;
   const llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();

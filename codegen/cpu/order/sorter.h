@@ -1,3 +1,4 @@
+// Sorting of rows.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
 #include "codegen/emit/plan_fields.h"
@@ -48,12 +49,12 @@ class Sorter {
   /// Greater than all elements.
   Parts greatest() const { return Parts(packed_ ? 1 : 2, e_.index(INT64_MAX)); }
 
-  /// Of two arrays, the one that holds the elements before `passes` merges that end in the first, and the
-  /// other.
+  /// The two arrays in order: the one that holds the elements before `passes` merges that end in the first,
+  /// and the other.
   std::pair<Parts, Parts> arrays(const Parts& first, const Parts& second, mlir::Value passes);
   /// Sorts the elements of `from`. Results of merges alternate between the arrays.
   void sort(const Parts& from, const Parts& to, mlir::Value passes);
-  /// Inserts an element into `count` sorted ones, of which the last is dropped; it comes before that. Behind
+  /// Inserts an element into `count` sorted ones and drops the last of these; it comes before that one. After
   /// them, up to a whole register, is memory that may be written.
   void insert(const Parts& x, const Parts& sorted, mlir::Value count);
 

@@ -13,7 +13,7 @@ namespace {
 
 using Value = mlir::Value;
 
-/// What a row of the result is, contiguous in memory.
+/// The contents of a row of the result, contiguous in memory.
 enum class RowKind {
   copy,       // of a row of the operand
   line,       // of single elements along an extended axis
@@ -29,8 +29,8 @@ std::string_view word_of(RowKind kind) {
                                       : "blocks";
 }
 
-/// A line of registers as far as it is built in: the lengths of its sides, and of the operand's elements that
-/// a register holds, which are all of a shorter operand.
+/// The built-in part of a line of registers: the lengths of its sides, and the number of the operand's
+/// elements in a register (all of a shorter operand).
 struct LineSides {
   std::int64_t low, held, high;
   static constexpr auto fields() {
@@ -155,8 +155,8 @@ class ExtendRowEmitter {
     side(end, last_elements, llvm::ArrayRef(sources).take_back(count));
   }
 
-  /// The `count` elements on one side of a line: of a reflection those from `nearest` on in descending order
-  /// of addresses, of an edge the one at `nearest`, repeated.
+  /// The `count` elements on one side of a line. A reflection has the elements from `nearest` on in
+  /// descending order of addresses; an edge repeats the one at `nearest`.
   void side_of_line(Value to, Value nearest, Value count) {
     if (!reflects_) {
       const Value edge = e.load_scalar(nearest, dtype_);
@@ -171,9 +171,8 @@ class ExtendRowEmitter {
   }
 
  private:
-  /// Registers of `lanes` elements, the last of which overlaps the one before; fewer elements than that by
-  /// narrower ones. No store is masked: where masks are no registers of their own, some processors take a
-  /// dozen cycles for one.
+  /// Registers of `lanes` elements; the last one overlaps its predecessor. Fewer elements than that use
+  /// narrower ones. No store is masked: without mask registers, some processors take a dozen cycles for one.
   void copy(Value to, Value from, Value count, int lanes) {
     const Value width = e.index(lanes);
     const auto move = [&](Value i) { store(e.load(element(from, i), dtype_, lanes), to, i, lanes); };
@@ -233,7 +232,7 @@ class ExtensionEmitter {
     const auto axis = [&](std::size_t i) { return params_.group<ExtendAxisParams>(i); };
     llvm::SmallVector<Value> extents;
     for (std::size_t i = 0; i < rank; ++i) extents.push_back(axis(i)["extent"]);
-    // The index of a row along each axis counts up as the digits of a number do: a division costs more than
+    // The index of a row along each axis counts up like the digits of a number: a division costs more than
     // the elements of a short row.
     e.loop(args_.begin, args_.end, one_, e.coordinates(args_.begin, extents),
            [&](Value r, mlir::ValueRange index) {

@@ -38,7 +38,7 @@ bool rows_share_operands(const std::vector<StridedAccess>& accesses) {
 }
 
 /// For short expressions loop overhead is as large as the work: unroll, if rows are long enough that
-/// remainders do not matter. If rows share operands, unroll over two rows to halve those loads. (A box of one
+/// remainders do not matter. If rows share operands, unroll over two rows to halve their loads. (A box of one
 /// axis is bound by memory, or short.)
 Unroll unroll_rows(const ScalarExpr& expr, llvm::ArrayRef<std::int64_t> axes,
                    const std::vector<StridedAccess>& accesses, int lanes) {
@@ -51,7 +51,7 @@ Unroll unroll_rows(const ScalarExpr& expr, llvm::ArrayRef<std::int64_t> axes,
   return all > 1 && rows_share_operands(accesses) ? Unroll{lanes, 2, all / 2} : Unroll{lanes, 1, all};
 }
 
-/// Points of the squares that cover the last two axes, of which the last ones overlap those before them.
+/// Points of the squares that cover the last two axes; the last squares overlap their predecessors.
 std::int64_t covered_by_squares(const Dims& extents, std::int64_t side) {
   const auto covered = [&](std::int64_t extent) { return llvm::divideCeilSigned(extent, side) * side; };
   return covered(extents[extents.size() - 2]) * covered(extents.back());
@@ -59,9 +59,8 @@ std::int64_t covered_by_squares(const Dims& extents, std::int64_t side) {
 
 /// For an operand that reads transposed: moves its contiguous axis inward and unrolls over as many rows as a
 /// cache line has elements, so that whole lines are read. (Writing whole lines, too, gained nothing.)
-/// Registers are not longer than rows, and half as long where this saves a twentieth of the points. Where
-/// rows are one more than those of a square, for which another one would overlap it, squares twice as wide
-/// have all.
+/// Registers are not longer than rows, and half as long if this saves a twentieth of the points. If there is
+/// one row more than a square has, so that another square would overlap it, squares twice as wide have all.
 std::optional<Unroll> unroll_for_transposes(std::size_t operations, Dims& extents,
                                             std::vector<StridedAccess>& accesses, int lanes,
                                             std::size_t bytes, bool keep_outermost) {
@@ -85,7 +84,7 @@ void set_geometry(Launch& launch, const LoopNest& nest, std::int64_t cost) {
   launch.extent = nest.outer_extent();
   std::int64_t inner = nest.elements() / std::max<std::int64_t>(1, launch.extent);
   // Threads divide a single axis at whole registers and cache lines, and between groups of points that share
-  // elements; the outer of two axes between blocks of unrolled rows.
+  // elements. They divide the outer of two axes between blocks of unrolled rows.
   const std::int64_t multiple = nest.rank() == 1   ? std::lcm(std::int64_t{64}, nest.group())
                                 : nest.rank() == 2 ? nest.rows()
                                                    : 1;
@@ -103,7 +102,7 @@ bool writes_nontemporally(const LoopNest& nest, std::size_t first_output, const 
                                        nest.elements() * static_cast<std::int64_t>(size_of(result.dtype)));
 }
 
-/// What the code depends on: equal plans, equal code.
+/// The plan of the code: equal plans, equal code.
 struct PointwisePlan {
   NestPlan nest;
   bool nontemporal, software_prefetch;

@@ -1,5 +1,5 @@
 // Scatters: updates of rows of an array at given indices. Threads divide the rows of the result, and each
-// reads all indices in order, so that the updates of a row and their order do not depend on the number of
+// reads all indices in order. The updates of a row and their order thus do not depend on the number of
 // threads.
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/kernel_params.h"

@@ -1,8 +1,8 @@
 // Cumulative operations: a chain along one axis; lanes and threads run along the others. Semantics:
 // kiln.cumulative.
 //
-// Rows are all positions along the axis. Each is combined with the result of the row before, in the order of
-// memory: short rows keep that in registers, long ones read it from the result, which is still in L1
+// Rows are all positions along the axis. Each is combined with the result of the preceding row, in the order
+// of memory. Short rows keep that result in registers; long ones read it from the result array, still in L1
 // or L2.
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/kernel_params.h"
@@ -29,7 +29,7 @@ struct CumulativePlan {
   int registers;      // of a short row, whose last one may be masked; 0: rows are long
   bool divides_rows;  // tasks are parts of rows, else arrays of rows
 
-  /// In a step of the loop over a long row.
+  /// Registers in a step of the loop over a long row.
   static constexpr int step_registers = 4;
 
   static constexpr auto fields() {
@@ -120,7 +120,7 @@ class CumulativeEmitter {
     });
   }
   /// `body` for registers of the elements [first, first + count) of the results, perhaps more than once for
-  /// an element. But for the first one and the last one, registers are aligned: a store of two cache lines
+  /// an element. All registers except the first and the last one are aligned: a store of two cache lines
   /// takes as long as two.
   void each_aligned_register(Value first, Value count, llvm::function_ref<void(Value i, Value mask)> body) {
     const Value lanes = e.index(plan_.lanes), step = e.index(CumulativePlan::step_registers * plan_.lanes);

@@ -150,8 +150,8 @@ class ProductEmitter {
     return end.take_front(count());
   }
 
-  /// What this thread moves to shared memory of a step from k on. `last`: the last k that there is, if the
-  /// step is not whole.
+  /// Loads the elements that this thread moves to shared memory, of a step from k on. `last`: the last k, if
+  /// the step is not whole.
   Values load(Value k, Value last) {
     Values loaded;
     for (const StagedOperand* side : {&lhs_, &rhs_})
@@ -176,8 +176,8 @@ class ProductEmitter {
 
   void put(mlir::ValueRange loaded) { stage(e, team_, lhs_, rhs_, DType::f32, loaded); }
 
-  /// The row, or column, within the tile of element i of the part of the thread with this number along the
-  /// side: groups of four neighbours, which threads have in turn.
+  /// The row, or column, within the tile of element i of a thread's part; `number` is the thread's along the
+  /// side. Parts are groups of four neighbours, which threads have in turn.
   Value line(Value number, int i) {
     return e.add(
         e.mul(number, e.index(shared_vector)),

@@ -1,7 +1,7 @@
-// Matrix products of f32 of few results, which would leave most of a tile empty: each chunk of k of a result
-// is a chain of its own (kiln.dot in ir/KilnOps.td), and a thread computes one. The threads of a block have
-// the chunks of a result in turn, whose sums meet in shared memory and are added in order. Of a single chunk,
-// a thread has a result.
+// Matrix products of f32 with few results, which would leave most of a tile empty. Each chunk of k of a
+// result is a separate chain (kiln.dot in ir/KilnOps.td), computed by one thread. The threads of a block have
+// the chunks of a result in turn, whose sums meet in shared memory and are added in order. With a single
+// chunk, a thread has a result.
 #include "codegen/cuda/contraction/product_tile.h"
 #include "codegen/cuda/launch.h"
 #include "codegen/emit/contraction.h"

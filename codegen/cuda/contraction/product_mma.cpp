@@ -1,4 +1,4 @@
-// Matrix products on tensor cores, as tensor_cores of kiln.dot in ir/KilnOps.td defines them: a block of
+// Matrix products on tensor cores, as tensor_cores of kiln.dot in ir/KilnOps.td defines them. A block of
 // threads has a tile of the result, each warp a part of it in the fragments of `mma` instructions. Two steps
 // of the instruction go from global through shared memory at a time. Values of k beyond the last are zeros;
 // rows and columns beyond the last one are read as the last one, and not stored.
@@ -28,12 +28,12 @@ using MmaParams = KernelParams<mma_names>;
 // rows of A and 8 columns of B, of 8 words each, and adds to 16 by 8 sums.
 constexpr std::int64_t words_of_mma = 8, rows_of_mma = 16, columns_of_mma = 8;
 constexpr std::int64_t words_of_step = 2 * words_of_mma;
-/// Of a row or column in shared memory: the lanes of a warp then read different banks.
+/// Words of a row or column in shared memory: the lanes of a warp then read different banks.
 constexpr std::int64_t words_of_line = words_of_step + 4;
 constexpr std::size_t sums_of_lane = 4;  // of an instruction
 constexpr std::int64_t warps = Team::most / Team::warp;
 
-/// Of a block: warps one below the other, each with `down` by `across` instructions.
+/// The tile of a block: warps one below the other, each with `down` by `across` instructions.
 struct BlockTile {
   std::int64_t warps_down, down, across;
   static constexpr auto fields() {
@@ -190,9 +190,9 @@ class MmaEmitter {
 
   void put(mlir::ValueRange words) { stage(e, team_, lhs_, rhs_, DType::i32, words); }
 
-  // The fragments of an instruction (PTX ISA, "Matrix Fragments for mma.m16n8k16"): a lane is of group l / 4,
-  // and number l % 4 in it. It has the words at its number, and 4 further on, of the rows of A and of the
-  // column of B at its group, and sums at twice its number.
+  // The fragments of an instruction (PTX ISA, "Matrix Fragments for mma.m16n8k16"). Lane l is in group l / 4,
+  // with number l % 4. It has the words at its number, and 4 further on, of the rows of A and of the column
+  // of B at its group, and sums at twice its number.
   Value group() { return e.div(lane_, e.index(4)); }
   Value in_group() { return e.rem(lane_, e.index(4)); }
   Value first_warp_row() {

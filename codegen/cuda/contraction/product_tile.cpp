@@ -1,3 +1,4 @@
+// The tiles of a product and the staging of its operands.
 #include "codegen/cuda/contraction/product_tile.h"
 
 #include <llvm/Support/MathExtras.h>

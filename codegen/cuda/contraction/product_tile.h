@@ -1,13 +1,14 @@
+// Tiles of matrix products, for all schedules of contractions.
 #pragma once
 #include "codegen/cuda/team.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/outer_axes.h"
 
-/// What the schedules of matrix products share: which tile of the result a block of threads has, and how the
-/// operands of a step of k go through shared memory.
+/// Shared by the schedules of matrix products: the tile of the result that a block of threads has, and
+/// how the operands of a step of k pass through shared memory.
 namespace kiln::codegen {
 
-/// Whether the larger of two tiles pays: it reads each operand fewer times, but there are fewer of them, and
+/// Whether the larger of two tiles pays: it reads each operand fewer times. But there are fewer of them, and
 /// each thread has code of the epilogue for more elements.
 struct TileExtents {
   std::int64_t rows, columns;
@@ -34,13 +35,13 @@ struct ThreadElements {
   llvm::function_ref<mlir::Value(std::int64_t column)> column_at;
   llvm::function_ref<mlir::Value(std::int64_t row, std::int64_t column)> sum;
 };
-/// The epilogue of those that are inside of a result of `rows` by `columns`.
+/// The epilogue of the elements inside of a result of `rows` by `columns`.
 void store_elements(KernelBuilder& e, Epilogue& epilogue, mlir::Value rows, mlir::Value columns,
                     const ThreadElements& elements);
 
 /// A or B: how a block brings a step of k to shared memory, in words, each of `values_of_word` neighbours
-/// along k. The first value of word i of a thread lies at base + first[i] + k * k_stride, with k that of the
-/// step plus k[i].
+/// along k. The first value of word i of a thread lies at base + first[i] + k * k_stride, with k the step's
+/// plus k[i].
 struct StagedOperand {
   using Value = mlir::Value;
   Value base, k_stride;
@@ -65,8 +66,8 @@ struct StagedOperand {
   void divide(KernelBuilder& e, Team& team, const Step& step, const Lines& lines, bool along_k);
 };
 
-/// Stores the words that each thread of the team has loaded, for A and then for B, between two barriers: the
-/// step before is computed, and all words of this one are there.
+/// Stores the words that each thread of the team has loaded, for A and then for B, between two barriers.
+/// After the first the preceding step is computed; after the second all words of this one are there.
 void stage(KernelBuilder& e, Team& team, const StagedOperand& lhs, const StagedOperand& rhs, DType word,
            mlir::ValueRange words);
 

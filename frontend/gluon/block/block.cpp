@@ -94,14 +94,14 @@ void BlockState::rename(const std::string& to) {
 void BlockState::rename(const Prefixes& of_blocks, const Prefixes* of_parameters) {
   if (!prefix.starts_with(of_blocks.from)) return;
   prefix = of_blocks.to + prefix.substr(of_blocks.from.size());
-  if (shared_params) of_parameters = nullptr;  // their names are those of another block
+  if (shared_params) of_parameters = nullptr;  // their names belong to another block
   if (of_parameters) detail::rename_parameters(params, of_parameters->from, of_parameters->to);
   for (const auto& [key, child] : children) BlockAccess::state(*child).rename(of_blocks, of_parameters);
 }
 
 namespace {
 
-/// The block and those descendants that it created, if their prefixes are generated.
+/// The block and the descendants that it created, if their prefixes are generated.
 void collect_made(BlockState& block, std::uint64_t since, std::vector<BlockState*>& out) {
   if (!block.kind.empty()) out.push_back(&block);
   for (const auto& [key, child] : block.children)
@@ -404,12 +404,12 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = detail::symbol_tensor(values[i], out[i].dtype());
     return out;
   }
-  // Operators in a program's own forward have their own lines; those in the library's blocks get the
+  // Operators in a program's own forward have their own lines; operators in the library's blocks get the
   // caller's.
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line, this);
   detail::depend_on_tree(s);
   const CallContext& context = CallContext::current();
-  // What the block makes from nothing is where its inputs are, as in compiled code. A recording has set it.
+  // Arrays that the block creates are where its inputs are, as in compiled code. A recording has set it.
   std::optional<DeviceScope> device;
   if (!context.trace && !inputs.empty())
     if (const Device of_inputs = detail::TensorAccess::device(inputs[0]); !(of_inputs == context.device))

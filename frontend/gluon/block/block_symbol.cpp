@@ -36,7 +36,7 @@ Symbol Block::operator()(const Symbol& x, Where where) { return compose({&x, 1},
 
 namespace {
 
-/// The first node, bodies included, with a training mode of its own; null if there is none.
+/// The first node, bodies included, that has a training mode; null if there is none.
 const ir::Node* with_own_mode(const std::vector<ir::NodePtr>& nodes) {
   for (const ir::NodePtr& node : nodes) {
     if (node->train) return node.get();

@@ -1,3 +1,4 @@
+// Records again at larger extents, and compares.
 #include "frontend/gluon/block/export_sizes.h"
 
 #include "frontend/call/arithmetic.h"

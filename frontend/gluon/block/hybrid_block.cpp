@@ -1,3 +1,4 @@
+// HybridBlock: hybridize(), calls, export and inference of shapes.
 #include "frontend/call/call_site.h"
 #include "frontend/call/line.h"
 #include "frontend/gluon/block/block_state.h"
@@ -144,7 +145,7 @@ void HybridBlock::infer_shape(const Tensors& inputs) {
     try {
       hybrid_forward(f, traced);
     } catch (const TraceAbandoned&) {
-      // What was recorded may tell the shapes.
+      // The recording may tell the shapes.
     }
   }
   // Recording infers most shapes node by node; the others follow from inference on the whole graph.

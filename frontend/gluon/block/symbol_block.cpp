@@ -1,3 +1,4 @@
+// SymbolBlock: the variables of a symbol as parameters and inputs.
 #include "frontend/call/call_context.h"
 #include "frontend/call/call_site.h"
 #include "frontend/call/invoke.h"

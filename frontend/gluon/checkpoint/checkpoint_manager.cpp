@@ -1,4 +1,4 @@
-// The checkpoints of a folder: which there are, which is the newest that is whole, and what they continue.
+// The checkpoints of a folder: their list, the newest one that is whole, and how a run continues from it.
 #include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/gluon/checkpoint/checkpoint_file.h"

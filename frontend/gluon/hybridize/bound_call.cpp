@@ -1,3 +1,4 @@
+// Bound calls: their arrays, their validity and their runs.
 #include "frontend/call/call_site.h"
 #include "frontend/call/line.h"
 #include "frontend/call/numpy_scope.h"

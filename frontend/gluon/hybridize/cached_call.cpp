@@ -1,3 +1,4 @@
+// A hybridized call: look-up, recording, arguments, run and results.
 #include "frontend/gluon/hybridize/cached_call.h"
 
 #include "codegen/driver/compile.h"
@@ -259,7 +260,7 @@ void TracedCall::end_history(std::span<const Tensor> inputs) const {
     const Tensor written = argument(inputs, w.argument);
     if (!detail::has_link(written)) continue;
     for (const ArrayPart& part : w.parts) {
-      // The part as the program derived it, in a call of its own.
+      // The part as the program derived it, in a separate call.
       const ViewScope scope(ViewScope::next_call());
       const auto view = [&](std::int64_t offset, const Shape& shape) {
         return view_of(written, TensorAccess::offset(written) + offset, shape);
@@ -356,7 +357,7 @@ Tensors CachedCall::call(HybridBlock& block, std::span<const Tensor> inputs) {
   if (just_recorded) held = find_or_trace(block, inputs, mode);
   const TracedCall& c = *held;
   // The recording assumes that each written array is visible through one argument only, and on the tape that
-  // it is a whole array; otherwise the call runs eagerly.
+  // it is a whole array. Otherwise the call runs eagerly.
   if (c.runs_eagerly(inputs, mode.recording))
     return detail::BlockAccess::run(block, {inputs.begin(), inputs.end()});
   if (c.checked) return detail::run_checked(block, c, just_recorded, inputs);

@@ -89,7 +89,7 @@ class Arguments {
     std::int64_t element;
     Tensor eager, compiled;
   };
-  /// The first array whose contents differ from those before restore().
+  /// The first array whose contents differ from its contents before restore().
   std::optional<Difference> first_difference() const {
     for (const Held& h : held_) {
       const Tensor& eager = h.after.defined() ? h.after : h.before;

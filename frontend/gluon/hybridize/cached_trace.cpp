@@ -24,8 +24,8 @@ using detail::TracedCall;
 namespace {
 
 /// Maps each result to the tensor that it is a view of. As in eager mode, a result that is (a view of) an
-/// input, a parameter or another result shares its memory. If it is a value of its own there, as what a
-/// branch returns, that is an output too, which backward passes need.
+/// input, a parameter or another result shares its memory. If it is a separate value there, as the result of
+/// a branch, that value is an output too, which backward passes need.
 class ResultViews {
  public:
   ResultViews(CallTrace& trace, std::span<const Tensor> inputs) : trace_(trace), inputs_(inputs) {}

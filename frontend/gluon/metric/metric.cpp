@@ -1,4 +1,4 @@
-// The base of metrics, and those that compute nothing of their own.
+// The base of metrics, and the metrics Loss, CustomMetric and CompositeEvalMetric.
 #include "frontend/call/call_site.h"
 #include "frontend/call/line.h"
 #include "runtime/fail.h"

@@ -1,3 +1,4 @@
+// Networks by name.
 #include "frontend/call/line.h"
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"

@@ -1,3 +1,4 @@
+// Activations as layers.
 #include "frontend/call/invoke.h"
 #include "frontend/gluon/nn/nn_layer.h"
 

@@ -1,3 +1,4 @@
+// Containers of blocks, and Lambda.
 #include "frontend/call/call_site.h"
 #include "frontend/call/invoke.h"
 #include "frontend/gluon/block/block_state.h"

@@ -1,3 +1,4 @@
+// Dense, Activation, Dropout, Embedding, Flatten.
 #include "frontend/call/invoke.h"
 #include "frontend/gluon/nn/nn_layer.h"
 #include "runtime/fail.h"

@@ -1,3 +1,4 @@
+// Initializers by name and by options.
 #include "frontend/call/line.h"
 #include "frontend/gluon/parameter/initializer_impl.h"
 #include "runtime/fail.h"

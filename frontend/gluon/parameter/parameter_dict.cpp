@@ -1,3 +1,4 @@
+// Dictionaries of parameters.
 #include "frontend/call/line.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/text.h"

@@ -1,4 +1,4 @@
-// What all optimizers share, and their names.
+// The base of optimizers, and their names.
 #include "frontend/call/line.h"
 #include "frontend/gluon/trainer/options.h"
 #include "ir/nearest_name.h"

@@ -1,4 +1,4 @@
-// A Trainer's states as named arrays, with what else continues as JSON text; files of them.
+// A Trainer's states as named arrays, with a JSON text for all other state; files of them.
 #include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/gluon/trainer/options.h"
