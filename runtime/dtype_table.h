@@ -1,3 +1,4 @@
+// The table of element types: size, arithmetic, ranks and names, a row each.
 #pragma once
 #include <kiln/dtype.h>
 
@@ -7,8 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
-/// What an element type is: one row of a table. All other code asks the table, so that a new dtype is an
-/// enumerator in kiln/dtype.h and a row here (README.md names what else it may need).
+/// All other code asks the table, so that a new dtype is an enumerator in kiln/dtype.h and a row here
+/// (README.md names the exceptions).
 namespace kiln {
 
 enum class DTypeKind : std::uint8_t { boolean, unsigned_integer, signed_integer, floating };
@@ -20,7 +21,7 @@ struct FloatFormat {
   int max_exponent = 0;
 
   constexpr int fraction_bits() const { return digits - 1; }
-  /// The bits of infinity: those of greater magnitude are NaNs.
+  /// The bits of infinity. Greater ones are NaNs.
   constexpr std::uint64_t infinity() const {
     return static_cast<std::uint64_t>(max_exponent - min_exponent + 2) << fraction_bits();
   }

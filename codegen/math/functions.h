@@ -5,8 +5,8 @@
 #include <limits>
 
 /// The elementary functions that are parts of others or take two operands (codegen/math/unary.h has the
-/// others), over vectors or scalars of f32 or f64, branch-free but for repeat_while() and replace_rare().
-/// Results for NaN, infinities, signed zeros, subnormals, poles and overflow are those of C's Annex F. Bounds
+/// others), over vectors or scalars of f32 or f64, branch-free except for repeat_while() and replace_rare().
+/// Results for NaN, infinities, signed zeros, subnormals, poles and overflow follow Annex F of C. Bounds
 /// are in units in the last place (ULP) of the result's type; tests/codegen/math_test.cpp holds them against a
 /// high-precision reference.
 ///

@@ -40,7 +40,7 @@ Value averages(Primitives& p, Value sums, const Shape& in, const ir::Window& w, 
   return p.div(sums, same == 1 ? varying : p.mul(varying, p.like(sums, same)));
 }
 
-/// `maxima` over windows; of a window wholly in the padding, as a full pooling may have behind the end of an
+/// `maxima` over windows; of a window wholly in the padding, as a full pooling may have after the end of an
 /// axis, MXNet's least finite number.
 Value with_outside_windows(Primitives& p, Value maxima, const Shape& in, const ir::Window& w) {
   if (!is_floating(p.dtype(maxima))) return maxima;  // the maximum of no integers is the least one

@@ -20,7 +20,7 @@ using EachPoint = std::function<void(const LoopNest::PointBody& body)>;
 using PointsEmitter = std::function<void(KernelBuilder& e, const LoopNest& nest, const KernelArgs& args,
                                          const EachPoint& each)>;
 
-/// What the code depends on: equal plans, equal code.
+/// The properties that are built into the code: equal plans, equal code.
 struct OneByOnePlan {
   bool short_numbers;  // LoopNest::has_short_numbers()
   NestPlan nest;

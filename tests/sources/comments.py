@@ -8,7 +8,7 @@ CODE = {".cpp", ".h", ".cc", ".td", ".def"}
 
 
 def cxx_comments(text):
-    """(line, text) of each comment; those of neighbouring whole lines are one."""
+    """(line, text) of each comment; comments of neighbouring whole lines are one."""
     blocks, last = [], None
     for number, line in enumerate(text.split("\n"), 1):
         bare = re.sub(r'"(?:[^"\\]|\\.)*"', lambda m: " " * len(m[0]), line)

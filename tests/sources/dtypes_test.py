@@ -1,4 +1,4 @@
-"""Whether a dtype is one row: the production files that name one dtype, bfloat16, are those of the table below, each with a reason.
+"""Whether a dtype is one row: the production files that name one dtype, bfloat16, are in the table below, each with a reason.
 
 usage: dtypes_test.py SOURCE_FOLDER
 """

@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     # At the ground: instruction sets, machines and what follows from them.
     "codegen/target": ["passes", "runtime"],
     "codegen/math": ["codegen/target", "ir", "runtime"],
-    # What the kernels of all targets are made of.
+    # The parts of the kernels of all targets.
     "codegen/emit": ["codegen/math", "codegen/target", "ir", "runtime"],
     # The interface of a target. Targets do not know each other; the registry alone knows all.
     "codegen/backend": ["codegen/emit", "codegen/target", "ir", "passes", "runtime"],
@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "codegen/driver": ["codegen/backend", "codegen/emit", "codegen/registry", "codegen/target", "ir", "passes", "runtime"],
     "frontend/ops": ["ir", "runtime"],
     # Arrays are data. A call is what a program asks of them; eager, autograd and trace are its three modes, which do not know each
-    # other. What knows two of them is a room above them.
+    # other. A room that knows two of them is above them.
     "frontend/tensor": ["ir", "runtime"],
     "frontend/call": ["frontend/tensor", "ir", "runtime"],
     "frontend/view": ["frontend/call", "frontend/tensor", "runtime"],
@@ -88,7 +88,7 @@ ROOMS_OF_A_CALL = ["frontend/tensor", "frontend/call", "frontend/view", *MODES]
 OWNED = {
     # The memory of one call: the order of the steps around it is that of an array call.
     "CallFrame": (["runtime/", "frontend/call/array_call.h"], None),
-    # What the tape needs of an array that is about to be written. A declaration is no use. The users: an array call, elements that the
+    # The tape keeps the contents of an array that is about to be written. A declaration is no use. The users: an array call, elements that the
     # program writes, and a write through a view.
     "before_write": (["frontend/call/array_call.cpp", "frontend/api/tensor.cpp", "frontend/autograd/taped_view.cpp"], 3),
 }

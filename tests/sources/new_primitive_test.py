@@ -1,4 +1,4 @@
-"""What tools/new-primitive writes compiles, and is no more than a primitive's few files.
+"""The files of tools/new-primitive compile, and are no more than a primitive's few files.
 
 usage: new_primitive_test.py SOURCE_FOLDER BUILD_FOLDER MLIR_TBLGEN MLIR_INCLUDE CMAKE
 
