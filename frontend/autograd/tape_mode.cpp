@@ -50,8 +50,7 @@ void end_histories(const OpCall& call, const ExecutablePlan& plan) {
 
 class CallTape final : public OpTape {
  public:
-  /// `outputs`: all of them. `recorded`: whether the call becomes an entry, unless no gradient passes its
-  /// operator.
+  /// `inputs`: null if the call is not recorded. `outputs`: all of them.
   CallTape(const OpCall& call, const OpCode& code, RecordedInputs* inputs, std::span<const Tensor> outputs)
       : call_(call), code_(code), inputs_(inputs), outputs_(outputs) {
     // The end of a history may look up other code, which may end this one.
@@ -76,33 +75,57 @@ class CallTape final : public OpTape {
 
 class TapeMode final : public RunningMode {
  public:
+  constexpr explicit TapeMode(bool records) : records_(records) {}
   Tensor first(const OpCall& call) const override {
     Tensor out;
     run(call, {&out, 1}, nullptr);
     return out;
   }
   std::vector<Tensor> all(const OpCall& call) const override {
-    std::vector<Tensor> out(eager_mode().code_of(call).outputs.size());
-    run(call, out, nullptr);
+    std::vector<Tensor> out;
+    run_into(call, nullptr, [&](const OpCode& code) {
+      out.resize(code.outputs.size());
+      return std::span<Tensor>(out);
+    });
     return out;
   }
   void run(const OpCall& call, std::span<Tensor> wanted, const RandomState* random) const override {
-    std::optional<RecordedInputs> inputs;
-    if (detail::is_recording()) inputs.emplace(call);
-    const OpCode& code = eager_mode().code_of(call);
-    SmallArray<Tensor, 2> all(code.outputs.size());
-    const std::span<Tensor> outputs(all.data(), all.size());
-    CallTape tape(call, code, inputs ? &*inputs : nullptr, outputs);
-    eager_mode().run(call, code, outputs, random, tape);
-    std::move(outputs.begin(), outputs.begin() + wanted.size(), wanted.begin());
+    run_into(call, random, [&](const OpCode&) { return wanted; });
   }
+
+ private:
+  /// `wanted(code)`: the places for the first outputs.
+  template <class Wanted>
+  void run_into(const OpCall& call, const RandomState* random, Wanted&& wanted) const {
+    if (!records_) return run_code(call, random, wanted, nullptr);
+    RecordedInputs inputs(call);
+    run_code(call, random, wanted, &inputs);
+  }
+  /// `inputs`: null if the call is not recorded.
+  template <class Wanted>
+  static void run_code(const OpCall& call, const RandomState* random, Wanted&& wanted,
+                       RecordedInputs* inputs) {
+    const OpCode& code = eager_mode().code_of(call);
+    const auto run = [&](std::span<Tensor> outputs) {
+      CallTape tape(call, code, inputs, outputs);
+      eager_mode().run(call, code, outputs, random, tape);
+    };
+    const std::span<Tensor> first = wanted(code);
+    const std::size_t count = code.outputs.size();
+    if (first.size() >= count) return run(first);
+    SmallArray<Tensor, 2> all(count);  // an entry knows all outputs
+    run({all.data(), count});
+    std::move(all.data(), all.data() + first.size(), first.begin());
+  }
+
+  bool records_;
 };
 
 }  // namespace
 
-const RunningMode& tape_mode() {
-  static constinit const TapeMode mode;
-  return mode;
+const RunningMode& tape_mode(bool records) {
+  static constinit const TapeMode recording(true), paused(false);
+  return records ? recording : paused;
 }
 
 Tensor detail::record_on_tape(const OpCall& call) {

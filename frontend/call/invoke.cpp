@@ -47,9 +47,9 @@ bool has_history(const OpCall& call) {
 
 /// The mode of a call on arrays. An array that an operator updates loses its history also where calls are not
 /// recorded.
-const RunningMode& running_mode(const OpCall& call, const CallContext& context) {
-  if ((context.recording || !call.op.aux.empty()) && has_history(call)) [[unlikely]]
-    return tape_mode();
+const RunningMode& running_mode(const OpCall& call, bool recording) {
+  if ((recording || !call.op.aux.empty()) && has_history(call)) [[unlikely]]
+    return tape_mode(recording);
   return eager_mode();
 }
 
@@ -57,13 +57,13 @@ const Mode& mode_of(const OpCall& call) {
   // The thread's state is read once: each access costs a call.
   const CallContext& context = CallContext::current();
   if (must_record(call, context.trace)) return trace_mode();
-  return running_mode(call, context);
+  return running_mode(call, context.recording);
 }
 
 }  // namespace
 
 void run_on_arrays(const OpCall& call, std::span<Tensor> outputs, const RandomState* random) {
-  running_mode(call, CallContext::current()).run(call, outputs, random);
+  running_mode(call, CallContext::current().recording).run(call, outputs, random);
 }
 
 Tensor invoke_one(const OpCall& call) {

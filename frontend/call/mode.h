@@ -74,7 +74,9 @@ class EagerMode : public RunningMode {
 };
 
 const EagerMode& eager_mode();   ///< frontend/eager
-const RunningMode& tape_mode();  ///< frontend/autograd: the call is an entry of the tape, too
+/// frontend/autograd: ends the histories of the arrays that the call updates. `records`: the call is an entry
+/// of the tape, too.
+const RunningMode& tape_mode(bool records);
 const Mode& trace_mode();        ///< frontend/trace: a node of the thread's trace, or of a Symbol
 
 }  // namespace kiln
