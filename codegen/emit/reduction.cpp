@@ -162,7 +162,7 @@ ResultTile tile_of(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
     tile.columns = part(kept.back(), tuning::usual_tile_results);
   tile.covers_rows = kept.size() > 1 && kept.back() % tile.columns == 0;
   if (same_in_rows) tile.rows = part(kept[kept.size() - 2], tuning::most_tile_results / tile.columns);
-  return tile;
+  return tile.points() > 1 ? tile : ResultTile();  // one result: the same code for any number of columns
 }
 
 }  // namespace
@@ -279,7 +279,7 @@ ReductionPlan Reduction::plan() const {
       loops.columns.push_back({access, column->leaf, column->number});
   return {.kinds = {kinds.begin(), kinds.end()},
           .dtype = dtype,
-          .tile = tile.points() > 1 ? tile : ResultTile(),  // of one result: any rows have one code
+          .tile = tile,
           .loops = std::move(loops),
           .nest = nest.plan(),
           .before = before.text(),
