@@ -78,7 +78,7 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, const Machi
         plan.columns.panels == 1 && p.k_extent * columns_bytes > choices::l2_rhs_bytes(machine);
     if (!streams_rhs) {  // otherwise each row block would stream B again
       // At least two row blocks, so that a thread finds the rows that it wrote in the preceding kernel in its
-      // caches. Enough tasks for a few threads.
+      // caches, and at least tuning::least_tasks tasks.
       sizes.block_row_tiles = std::min(sizes.block_row_tiles, divideCeilSigned(row_tiles, 2));
       while (sizes.block_row_tiles > 1 &&
              divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_tiles <
