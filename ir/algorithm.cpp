@@ -15,10 +15,10 @@ bool winograd_is_defined(mlir::RankedTensorType w, const Window& window, std::in
 Algorithm convolution_algorithm(mlir::RankedTensorType w, mlir::RankedTensorType result, const Window& window,
                                 std::int64_t groups) {
   // Smaller cases: the transforms and the larger weights cost more than the saved multiplications.
-  constexpr std::int64_t least_channels = 16, least_extent = 7;
+  constexpr std::int64_t min_channels = 16, min_extent = 7;
   if (!winograd_is_defined(w, window, groups)) return Algorithm::chained512;
-  const bool pays = std::min(w.getDimSize(0), w.getDimSize(1)) >= least_channels &&
-                    std::min(result.getDimSize(2), result.getDimSize(3)) >= least_extent;
+  const bool pays = std::min(w.getDimSize(0), w.getDimSize(1)) >= min_channels &&
+                    std::min(result.getDimSize(2), result.getDimSize(3)) >= min_extent;
   return pays ? Algorithm::winograd : Algorithm::chained512;
 }
 

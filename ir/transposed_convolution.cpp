@@ -14,7 +14,7 @@ namespace kiln::ir {
 namespace {
 
 /// Maximum number of phases with a separate convolution each.
-constexpr std::int64_t most_phases = 16;
+constexpr std::int64_t max_phases = 16;
 
 /// Output o is the sum over the taps k for which o + dilate * k - low is a multiple of the stride, stride *
 /// i: tap k times element i of g. The taps are the flipped weight's.
@@ -171,11 +171,11 @@ std::int64_t places_of(const Shape& images) { return Shape(images.dims().subspan
 /// Whether products with all taps at once are faster than a convolution for each phase. This holds if filters
 /// fill only a part of a register, or if outputs have one tap each and lines are long. They take memory.
 bool suits_taps(const Shape& g, const Shape& turned, const std::vector<SpatialAxis>& axes) {
-  constexpr std::int64_t most_filters = 8, least_channels = 8, least_line = 7, most_products = 1 << 24;
+  constexpr std::int64_t max_filters = 8, min_channels = 8, min_line = 7, max_products = 1 << 24;
   const std::int64_t filters = turned[0];
-  return (filters <= most_filters || (have_one_tap(axes) && g.back() >= least_line)) &&
-         turned[1] >= least_channels &&
-         times(times(filters, places_of(turned)), times(g[0], places_of(g))) <= most_products;
+  return (filters <= max_filters || (have_one_tap(axes) && g.back() >= min_line)) &&
+         turned[1] >= min_channels &&
+         times(times(filters, places_of(turned)), times(g[0], places_of(g))) <= max_products;
 }
 
 /// The products of all elements of g with all taps, (F, taps..., N, spatial...): a product of matrices,
@@ -355,10 +355,10 @@ Value by_convolutions(Primitives& p, Value g, Value weight, const ConvSpec& spec
   const Window& w = spec.window;
   const Value turned = turned_weight(p, weight, spec.groups);
   if (w.stride != ones(w.stride.rank())) {
-    if (spec.groups == 1 && w.stride.elements() <= most_phases &&
+    if (spec.groups == 1 && w.stride.elements() <= max_phases &&
         suits_taps(p.shape(g), p.shape(turned), axes))
       return have_one_tap(axes) ? by_single_taps(p, g, turned, axes) : by_taps(p, g, turned, axes);
-    if (w.stride.elements() <= most_phases) return by_phases(p, g, turned, spec.groups, axes);
+    if (w.stride.elements() <= max_phases) return by_phases(p, g, turned, spec.groups, axes);
     if (w.dilate == ones(w.dilate.rank())) return at_once(p, g, turned, spec.groups, axes);
   }
   Shape shift, outputs;

@@ -63,10 +63,10 @@ bool is_returned(mlir::Operation* op) {
 /// Whether windows of the argument `x` give results `op`, perhaps by elementwise operations, and a kernel of
 /// windows along lines suits them. Between others of the function, both arrays could have the channels last.
 bool suits_lines(mlir::Operation* op, mlir::Value x, const ir::Window& w, const TargetModel& target) {
-  constexpr std::int64_t most_taps = 64, most_stride = 4;  // the kernel's code has all taps
+  constexpr std::int64_t max_taps = 64, max_stride = 4;  // the kernel's code has all taps
   const mlir::RankedTensorType result = ir::ranked(op->getResult(0));
   return result.getRank() <= 4 && llvm::isa<mlir::FloatType>(result.getElementType()) &&
-         w.kernel.elements() <= most_taps && w.stride.back() <= most_stride &&
+         w.kernel.elements() <= max_taps && w.stride.back() <= max_stride &&
          llvm::isa<mlir::BlockArgument>(x) &&
          target.filters_channels_first(result.getShape().back(),
                                        result.getRank() == 4 ? ir::reach_of(w, 0) + 1 : 1,

@@ -45,32 +45,32 @@ int cgroup_cores() {
   return 0;
 }
 
-constexpr int most_threads = 1024;
+constexpr int max_threads = 1024;
 
 int default_threads() {
   if (const auto text = env("KILN_NUM_THREADS")) {
     if (const auto n = parse_size(*text); n && *n >= 1)
-      return static_cast<int>(std::min<std::size_t>(*n, most_threads));
+      return static_cast<int>(std::min<std::size_t>(*n, max_threads));
     warn_once("KILN_NUM_THREADS",
               fmt::format("KILN_NUM_THREADS is \"{}\", not a number from 1 on; it is not used", *text));
   }
   const int cores = allowed_cores();
   const int quota = cgroup_cores();
-  return std::clamp(quota > 0 ? std::min(cores, quota) : cores, 1, most_threads);
+  return std::clamp(quota > 0 ? std::min(cores, quota) : cores, 1, max_threads);
 }
 
 std::atomic<int> process_threads{0};             // 0: not determined yet
 constinit thread_local int limit_of_thread = 0;  // 0: none, process_threads applies
-std::atomic<int> most_workers{0};                // maximum of any loop so far
+std::atomic<int> max_workers{0};                 // maximum of any loop so far
 std::atomic<bool> lost_workers{false};           // child of a fork() whose parent had workers
 
 /// Without memory for their stacks, oneTBB would wait for threads that the system cannot start.
 bool may_have(int workers) {
   constexpr std::size_t thread_bytes = std::size_t{16} << 20;
-  int most = most_workers.load(std::memory_order_relaxed);
+  int most = max_workers.load(std::memory_order_relaxed);
   if (workers > most && !memory::can_map(thread_bytes * static_cast<std::size_t>(workers - most)))
     return false;
-  while (workers > most && !most_workers.compare_exchange_weak(most, workers)) {
+  while (workers > most && !max_workers.compare_exchange_weak(most, workers)) {
   }
   return true;
 }
@@ -91,13 +91,13 @@ struct SharedLoop {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
-  static constexpr int most_shares = 32;
+  static constexpr int max_shares = 32;
 
   PieceFn piece;
   void* context;
   std::int64_t extent, grain, grains, parts;
   int share_count;
-  std::array<Share, most_shares> shares{};
+  std::array<Share, max_shares> shares{};
   std::atomic<bool> open{false};
   std::atomic<int> joined{0};
   std::atomic<int> finished{0};
@@ -151,12 +151,12 @@ int num_threads() {
 
 void set_num_threads(int n) {
   check(n);
-  process_threads.store(std::min(n, most_threads));
+  process_threads.store(std::min(n, max_threads));
 }
 
 ThreadLimit::ThreadLimit(int n) : outer_(limit_of_thread) {
   check(n);
-  limit_of_thread = std::min(n, most_threads);
+  limit_of_thread = std::min(n, max_threads);
 }
 
 ThreadLimit::~ThreadLimit() { limit_of_thread = outer_; }
@@ -166,7 +166,7 @@ int workers_for(std::int64_t extent, std::int64_t grain, int threads) {
 }
 
 void forget_workers() noexcept {
-  if (most_workers.exchange(0) == 0) return;
+  if (max_workers.exchange(0) == 0) return;
   lost_workers = true;
   forget_arena();
 }
@@ -189,7 +189,7 @@ void parallel_pieces(std::int64_t extent, std::int64_t grain, int threads, Piece
                   .grain = grain,
                   .grains = grains,
                   .parts = parts,
-                  .share_count = std::min(workers, SharedLoop::most_shares)};
+                  .share_count = std::min(workers, SharedLoop::max_shares)};
   loop.deal();
   loop.open.store(true, std::memory_order_release);
   run_on_workers(threads, workers, work_on, &loop);

@@ -296,9 +296,9 @@ void KernelBuilder::store(Value value, Value address, DType d, int lanes, Value 
   if (lanes == 1) return store_scalar(value, address, d);
   Value memory = to_memory(value, d, lanes);
   mlir::DenseElementsAttr lanes_set;
-  constexpr std::size_t least_register = 16;
+  constexpr std::size_t min_register = 16;
   const bool in_pieces =
-      target.isa == Isa::avx2 || static_cast<std::size_t>(lanes) * size_of(d) < least_register;
+      target.isa == Isa::avx2 || static_cast<std::size_t>(lanes) * size_of(d) < min_register;
   if (mask && in_pieces && mlir::matchPattern(mask, mlir::m_Constant(&lanes_set))) {
     // AVX2's masked stores take a dozen cycles on some processors, and do not exist for narrow types and for
     // vectors smaller than a register.

@@ -8,7 +8,7 @@
 namespace kiln::codegen {
 
 std::int64_t grain_for(std::int64_t extent, std::int64_t cost, std::int64_t multiple) {
-  const std::int64_t least = llvm::divideCeilSigned(tuning::least_task_cost, std::max<std::int64_t>(cost, 1)),
+  const std::int64_t least = llvm::divideCeilSigned(tuning::min_task_cost, std::max<std::int64_t>(cost, 1)),
                      pieces = std::max<std::int64_t>(extent / least, 1);
   return llvm::alignTo(std::max<std::int64_t>(llvm::divideCeilSigned(extent, pieces), 1), multiple);
 }

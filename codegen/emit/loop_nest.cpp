@@ -30,10 +30,10 @@ bool reads_transposed(const StridedAccess& access) {
 
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
                   std::int64_t multiple) {
-  constexpr int least_registers = 2;
+  constexpr int min_registers = 2;
   const std::size_t rank = extents.size();
   if (rank < 2 || extents.back() < 2 || lanes == 1 ||
-      extents.back() >= std::max(registers, least_registers) * lanes)
+      extents.back() >= std::max(registers, min_registers) * lanes)
     return;
   const std::int64_t times = extents.back();
   if (multiple % times != 0) return;
@@ -85,12 +85,12 @@ int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& acces
                                 bool keep_outermost) {
   const std::size_t rank = extents.size();
   if (lanes == 1 || rank < 2) return 0;
-  constexpr int least_side = 4;
-  const bool is_small = product_of(extents) < tuning::least_narrow_elements;
+  constexpr int min_side = 4;
+  const bool is_small = product_of(extents) < tuning::min_narrow_elements;
   if (extents.back() < lanes) {
     if (is_small) return 0;
     const auto columns = static_cast<unsigned>(extents.back());
-    lanes = std::min(lanes, std::max(static_cast<int>(std::bit_ceil(columns)), least_side));
+    lanes = std::min(lanes, std::max(static_cast<int>(std::bit_ceil(columns)), min_side));
   }
   for (const StridedAccess& s : accesses)
     for (std::size_t axis = keep_outermost && rank > 2 ? 1 : 0; axis + 1 < rank; ++axis) {
@@ -103,7 +103,7 @@ int move_transposed_axis_inward(Dims& extents, std::vector<StridedAccess>& acces
       moved.strides = inward(s.strides);
       const int side = static_cast<int>(
           std::bit_floor(static_cast<std::uint64_t>(std::min<std::int64_t>(extents[axis], lanes))));
-      if (side < (is_small ? lanes : std::min(lanes, least_side)) || !reads_transposed(moved)) continue;
+      if (side < (is_small ? lanes : std::min(lanes, min_side)) || !reads_transposed(moved)) continue;
       extents = inward(extents);
       for (StridedAccess& other : accesses) other.strides = inward(other.strides);
       return side;
@@ -167,7 +167,7 @@ std::int64_t LoopNest::elements() const { return product_of(extents_); }
 bool LoopNest::has_narrow_rows() const {
   const std::int64_t columns = extents_.back();
   return rank() > 1 && (columns < lanes_ || (columns == lanes_ && uses_square_blocks())) &&
-         elements() >= tuning::least_narrow_elements;
+         elements() >= tuning::min_narrow_elements;
 }
 
 bool LoopNest::uses_square_blocks() const {

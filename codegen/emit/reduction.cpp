@@ -124,9 +124,9 @@ bool has_short_rows(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps
                     llvm::ArrayRef<StridedAccess> accesses, const Dims& kept_extents, std::int64_t extent,
                     int lanes) {
   // A partial result is one element. Longer rows of whole registers need no masks.
-  constexpr std::int64_t most_elements = partials, most_in_whole_registers = 32;
-  if (lanes == 1 || extent < 1 || extent > most_elements ||
-      (extent > most_in_whole_registers && extent % lanes == 0) || kept_extents.empty() ||
+  constexpr std::int64_t max_elements = partials, max_in_whole_registers = 32;
+  if (lanes == 1 || extent < 1 || extent > max_elements ||
+      (extent > max_in_whole_registers && extent % lanes == 0) || kept_extents.empty() ||
       kept_extents.back() < lanes || !is_light(before))
     return false;
   bool any = extent == 1;
@@ -156,12 +156,12 @@ ResultTile tile_of(const ScalarExpr& before, llvm::ArrayRef<std::int64_t> steps,
   }
   const auto part = [](std::int64_t all, int most) { return TileSplit(all, most).rows.most; };
   ResultTile tile;
-  if (neighbours && kept.back() <= tuning::most_tile_results)
+  if (neighbours && kept.back() <= tuning::max_tile_results)
     tile.columns = static_cast<int>(kept.back());
   else if (same_in_columns)
     tile.columns = part(kept.back(), tuning::usual_tile_results);
   tile.covers_rows = kept.size() > 1 && kept.back() % tile.columns == 0;
-  if (same_in_rows) tile.rows = part(kept[kept.size() - 2], tuning::most_tile_results / tile.columns);
+  if (same_in_rows) tile.rows = part(kept[kept.size() - 2], tuning::max_tile_results / tile.columns);
   return tile.points() > 1 ? tile : ResultTile();  // one result: the same code for any number of columns
 }
 

@@ -192,10 +192,10 @@ RegisterTree::RegisterTree(KernelBuilder& e, const Reduction& red, mlir::Value p
 void RegisterTree::load_rows(LoopPoint& at) {
   const int lanes = at.lanes(), half = lanes / 2;
   // Columns of shorter rows are selected from registers of whole rows; AVX-512 selects from two at once.
-  const std::int64_t most_between = e_.target.isa == Isa::avx512 ? 4 : 3;
+  const std::int64_t max_adjoining_extent = e_.target.isa == Isa::avx512 ? 4 : 3;
   for (auto [i, leaf] : llvm::enumerate(red_.before.leaves())) {
     if (!red_.has_columns(i)) continue;
-    if (red_.adjoins(i) && red_.extent <= most_between) {
+    if (red_.adjoins(i) && red_.extent <= max_adjoining_extent) {
       for (std::int64_t column = 0; column < red_.extent; ++column)
         columns_[i].push_back(e_.load_every(e_.element(at.address(i), e_.index(column), leaf.dtype),
                                             red_.extent, leaf.dtype, lanes, at.mask()));

@@ -106,7 +106,7 @@ PlannedStep fuse(Steps steps, std::int64_t rows, const Machine& machine) {
   std::int64_t cost = 0;  // of a row, in element operations
   for (PlannedStep& s : steps) {
     const std::int64_t per_row = s.step.extent / rows;
-    cost += tuning::least_task_cost * per_row / std::max<std::int64_t>(s.step.grain, 1);
+    cost += tuning::min_task_cost * per_row / std::max<std::int64_t>(s.step.grain, 1);
     locations.push_back(s.request->location);
     plan.parts.push_back({s.request->key, static_cast<std::int64_t>(fused_step.step.operands.size()),
                           static_cast<std::int64_t>(fused_step.step.params.size()), per_row});

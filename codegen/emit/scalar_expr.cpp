@@ -123,7 +123,7 @@ void ScalarExpr::visit(mlir::Value v) {
            fmt::format("arg{}", argument.getArgNumber()));
 }
 
-int ScalarExpr::least_registers() const {
+int ScalarExpr::min_registers() const {
   int least = 0;
   for (mlir::Operation* op : order_) {
     int wanted = 0;

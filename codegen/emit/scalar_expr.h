@@ -41,10 +41,10 @@ class ScalarExpr {
   std::size_t widest() const { return widest_; }
 
   /// How many registers to interleave: the least that one of its functions leaves room for.
-  int registers_at_once() const { return counter_offsets_.empty() ? std::max(1, least_registers()) : 1; }
+  int registers_at_once() const { return counter_offsets_.empty() ? std::max(1, min_registers()) : 1; }
 
   /// Whether it has functions, whose code is long.
-  bool has_functions() const { return !counter_offsets_.empty() || least_registers() > 0; }
+  bool has_functions() const { return !counter_offsets_.empty() || min_registers() > 0; }
 
   /// The number of pointwise operations and constants, and the number of constants.
   std::size_t operations() const { return order_.size(); }
@@ -57,7 +57,7 @@ class ScalarExpr {
                                       const std::function<mlir::Value(std::size_t)>& leaf) const;
 
  private:
-  int least_registers() const;  // 0: there are no functions
+  int min_registers() const;  // 0: there are no functions
   void visit(mlir::Value v);
   void note_type(mlir::Value v);
 

@@ -86,7 +86,7 @@ int Tile::lanes_of(int lanes, std::int64_t panel) {
                                                                                  : 1;
 }
 
-int Tile::most_rows(const CpuTarget& target, int vectors) {
+int Tile::max_rows(const CpuTarget& target, int vectors) {
   return std::max(1, (target.registers() - vectors - 1) / vectors);
 }
 

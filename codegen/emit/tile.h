@@ -96,10 +96,10 @@ struct Tile {
   }
   static int lanes_of(int lanes, std::int64_t panel);
   /// Rows whose accumulators fit in registers, beside `vectors` registers of B and one of A.
-  static int most_rows(const CpuTarget& target, int vectors);
+  static int max_rows(const CpuTarget& target, int vectors);
   /// The rows, `row_bytes` apart, at most `most`, that a tile may have if `limit` of them may map to the same
   /// L1 set. Rows nearly a multiple of a page apart conflict, too, while k advances through their lines.
-  static int rows_without_conflicts(std::int64_t row_bytes, int limit, int most = tuning::most_tile_rows);
+  static int rows_without_conflicts(std::int64_t row_bytes, int limit, int most = tuning::max_tile_rows);
   /// Cost of the multiply-adds and the epilogue of one register of results, in half cycles.
   static std::int64_t cost_of_register(std::int64_t k_extent) { return k_extent * 2 + 16; }
 

@@ -62,13 +62,13 @@ Num narrow_bits(Num x, DType type, Isa isa) {
   Num b = bits(x);
   if (has_exponents_of_f32(f)) return resize_signed(shift_right_logical(b, drop), width);
   const auto infinity = static_cast<std::int64_t>(f.infinity());
-  const auto least_normal = std::bit_cast<std::int32_t>(std::ldexp(1.0f, f.min_exponent));
+  const auto min_normal = std::bit_cast<std::int32_t>(std::ldexp(1.0f, f.min_exponent));
   // Added to a subnormal, it moves the last place of the format to that of f32.
   const float places = std::ldexp(1.0f, f.min_exponent - f.fraction_bits() + 23);
   Num size = b & 0x7fffffff;
   Num normal = shift_right_logical(size - bias_of_f32(f), drop);
   Num subnormal = bits(abs(x) + places) - std::bit_cast<std::int32_t>(places);
-  Num h = select(lt(size, least_normal), subnormal, select(lt(size, 0x7f800000), normal, infinity));
+  Num h = select(lt(size, min_normal), subnormal, select(lt(size, 0x7f800000), normal, infinity));
   h = select(is_nan(x), infinity | std::int64_t{1} << (f.fraction_bits() - 1), h);
   return resize_signed(h | (shift_right_logical(b, 32 - width) & (std::int64_t{1} << (width - 1))), width);
 }
@@ -79,14 +79,13 @@ Num from_narrow_bits(Num h, DType type, Isa isa) {
   if (has_instructions(f, isa)) return f32_from_f16(from_bits(h));
   Num b = resize_unsigned(h, 32);
   if (has_exponents_of_f32(f)) return from_bits(b << drop);
-  const std::int64_t sign = std::int64_t{1} << (width - 1),
-                     least_normal = std::int64_t{1} << f.fraction_bits();
+  const std::int64_t sign = std::int64_t{1} << (width - 1), min_normal = std::int64_t{1} << f.fraction_bits();
   Num size = (b & (sign - 1)) << drop;
   Num normal = size + bias_of_f32(f);
   Num special = size + 2 * bias_of_f32(f);
   Num subnormal =
       bits(from_bits(size + (bias_of_f32(f) + (std::int64_t{1} << 23))) - std::ldexp(1.0, f.min_exponent));
-  Num number = select(lt(size, least_normal << drop), subnormal,
+  Num number = select(lt(size, min_normal << drop), subnormal,
                       select(lt(size, static_cast<std::int64_t>(f.infinity()) << drop), normal, special));
   return from_bits(number | ((b & sign) << (32 - width)));
 }

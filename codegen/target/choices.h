@@ -37,12 +37,12 @@ inline std::int64_t previous_row_bytes(const Machine& m) { return m.l2.bytes / 4
 
 /// Contiguous results from this size on are stored non-temporally: they do not fit into the share of L3 that
 /// serves a core, a power of two, or into L2 if L3 is no faster than memory.
-inline std::int64_t least_nontemporal_bytes(const Machine& m) {
+inline std::int64_t min_nontemporal_bytes(const Machine& m) {
   return std::max(m.l2.bytes, 2 * m.streams().l3_bytes);
 }
 /// Machine::streams() may measure, which a result that fits L2 need not wait for.
 inline bool stores_nontemporally(const Machine& m, std::int64_t bytes) {
-  return bytes >= m.l2.bytes && bytes >= least_nontemporal_bytes(m);
+  return bytes >= m.l2.bytes && bytes >= min_nontemporal_bytes(m);
 }
 /// Whether an operand of this size comes from memory whenever it is read.
 inline bool comes_from_memory(const Machine& m, std::int64_t bytes) { return stores_nontemporally(m, bytes); }
@@ -92,7 +92,7 @@ inline std::int64_t packed_block_bytes(const Machine& m) { return m.l2.bytes / 2
 /// If lanes are chunks of k: maximum number of results; registers of chunks, so that the chains of a line
 /// hide the latency of FMAs; bytes of the elements that all lines of the other operand read, which stay in
 /// L1.
-inline constexpr int most_results_of_chunk_lanes = 15, registers_of_chunks = 2;
+inline constexpr int max_results_of_chunk_lanes = 15, registers_of_chunks = 2;
 inline constexpr std::int64_t held_bytes = 16 * 1024;
 /// Whether lanes are chunks of k (chunk_lanes.cpp). Few results do not hide the latency of FMAs, so that each
 /// chunk takes as long as its chain. With lanes as chunks, all elements are transposed, and a group of chunks
@@ -101,7 +101,7 @@ inline bool has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::in
                                 std::int64_t lanes, bool of_parameter) {
   // Lines whose transposition takes as long as a chunk of a chain, or of several side by side by a packed B.
   const std::int64_t chunk = 512, lines_of_chain = of_parameter ? 6 : 24;
-  if (lanes <= 1 || rows * columns == 0 || rows * columns > most_results_of_chunk_lanes) return false;
+  if (lanes <= 1 || rows * columns == 0 || rows * columns > max_results_of_chunk_lanes) return false;
   const std::int64_t chunks = (k_extent + chunk - 1) / chunk, group = registers_of_chunks * lanes,
                      groups = (chunks + group - 1) / group;
   return groups * group * (rows + columns) < lines_of_chain * chunks;

@@ -62,7 +62,7 @@ std::string choices_text(const Machine& m) {
   line("row fusion of data from", size_text(c::min_row_fusion_bytes(m)));
   line("row block of a row fusion", size_text(c::row_block_bytes(m)));
   line("shared operand of a tile of results", size_text(c::shared_row_bytes(m)));
-  line("non-temporal stores of results from", size_text(c::least_nontemporal_bytes(m)));
+  line("non-temporal stores of results from", size_text(c::min_nontemporal_bytes(m)));
   line("software prefetch of streams", c::prefetches_stream(m, streamed) ? "yes" : "no");
   line("prefetch distance in rows", size_text(c::stream_prefetch_bytes(m, streamed)));
   line("A of a row block, in L2", size_text(c::block_lhs_bytes(m)));

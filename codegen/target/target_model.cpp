@@ -15,8 +15,8 @@ std::int64_t CpuTargetModel::panel_width(std::int64_t columns, unsigned bits) co
   // instructions load elements of A; with four too few registers are left for the rows of a tile.
   std::int64_t unit = std::max<std::int64_t>(2, lanes_of(bits));
   // Few columns take half a vector or a quarter, which some processors multiply in half of the time.
-  const std::int64_t least_unit = 128 / std::max(bits, 32U);
-  while (unit > least_unit && columns <= unit / 2) unit /= 2;
+  const std::int64_t min_unit = 128 / std::max(bits, 32U);
+  while (unit > min_unit && columns <= unit / 2) unit /= 2;
   const std::int64_t units = std::max<std::int64_t>(1, llvm::divideCeilSigned(columns, unit));
   if (units <= 3) return unit * units;
   if (units == joined_registers) return unit;
@@ -40,9 +40,9 @@ bool CpuTargetModel::vectorizes_lines(std::int64_t channels, std::int64_t line, 
   // Alone, channels last would need two transposes; deinterleaving lines costs as much as one of them. Lines
   // share loads, which a tile of one vector of channels does not. But each block of channels reads the inputs
   // again, which two vectors of each line bring to L1.
-  constexpr std::int64_t most_channels = 64;
-  const std::int64_t most_percent = stride == 1 || channels <= lanes ? 120 : 105;
-  return alone && channels <= most_channels && 100 * along_lines <= most_percent * along_channels &&
+  constexpr std::int64_t max_channels = 64;
+  const std::int64_t max_percent = stride == 1 || channels <= lanes ? 120 : 105;
+  return alone && channels <= max_channels && 100 * along_lines <= max_percent * along_channels &&
          input_lines * stride * 2 * lanes * (bits / 8) <= choices::lines_bytes(machine_);
 }
 
@@ -56,8 +56,8 @@ bool CpuTargetModel::multiplies_channels_first(std::int64_t images, std::int64_t
                                                std::int64_t places, std::int64_t filters,
                                                unsigned bits) const {
   // Fewer would leave a large part of the last panel empty.
-  constexpr std::int64_t least_vectors = 6;
-  if (lanes_ == 1 || bits < 32 || places < least_vectors * lanes_of(bits)) return false;
+  constexpr std::int64_t min_vectors = 6;
+  if (lanes_ == 1 || bits < 32 || places < min_vectors * lanes_of(bits)) return false;
   // With channels last, the results are transposed, which are fewer here, and the images, from L2.
   return filters >= channels ||
          images * channels * places * (bits / 8) > choices::transposed_image_bytes(machine_);

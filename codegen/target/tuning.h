@@ -14,7 +14,7 @@ inline constexpr std::int64_t cache_line_bytes = 64;
 
 /// Minimum cost of a thread's task, in the cheapest element operations: about 5 us, twice the time to wake a
 /// thread.
-inline constexpr std::int64_t least_task_cost = 32 * 1024;
+inline constexpr std::int64_t min_task_cost = 32 * 1024;
 
 // Prefetch distances.
 
@@ -32,70 +32,95 @@ inline constexpr std::int64_t lhs_prefetch_elements = 1024;
 
 /// Rows of a row block, unless it has fewer: as many as a register has elements of 4 bytes, at most.
 inline constexpr std::int64_t row_block_multiple = 16;
-/// Smaller boxes with narrow rows share the code of general boxes.
-inline constexpr std::int64_t least_narrow_elements = 4096;
-/// Minimum elements of a block, if an array is extended along an axis, to make it a separate row: the loops
-/// around such a row are cheap beside it, and threads have more rows to divide.
-inline constexpr std::int64_t least_copied_elements = 64;
-/// Where lanes run along a kept axis, a column block of it is reduced at a time, with its partial sums on the
-/// stack. Columns by chained512: rows are read about a page at a time, and partial sums stay in L1. By
-/// interleaved64: the 64 partial sums take 32 KiB; narrower blocks, which read rows in parts, take longer.
-inline constexpr std::int64_t chain_columns = 1024, partial_columns = 128;
-
-/// Results that are reduced together, whose partial results stay in L1: at most, and where they only share an
-/// operand.
-inline constexpr int most_tile_results = 16, usual_tile_results = 4;
+/// Elements of a box with narrow rows. A smaller box shares the code of general boxes.
+inline constexpr std::int64_t min_narrow_elements = 4096;
+/// Elements of a block of an array that is extended along an axis, to make the block a separate row. The
+/// loops around such a row are cheap beside it, and threads have more rows to divide.
+inline constexpr std::int64_t min_copied_elements = 64;
+/// Columns of a block that chained512 reduces at a time where lanes run along a kept axis. Rows are read
+/// about a page at a time, and the partial sums on the stack stay in L1.
+inline constexpr std::int64_t chain_columns = 1024;
+/// Columns of such a block for interleaved64: its 64 partial sums take 32 KiB. Narrower blocks, which read
+/// rows in parts, take longer.
+inline constexpr std::int64_t partial_columns = 128;
+/// Results that are reduced together: their partial results stay in L1.
+inline constexpr int max_tile_results = 16;
+/// Results that are reduced together and only share an operand.
+inline constexpr int usual_tile_results = 4;
 
 // Contractions.
 
-/// Packed B is prefetched when it does not fit in L2, or when so few row tiles reuse a panel that its first
-/// miss is visible.
-inline constexpr std::int64_t few_row_tiles = 40, first_miss_bytes = 64 * 1024;
-/// An A that has left the private caches is prefetched where few column tiles hide the latency, and the
-/// epilogue's operands where sums are short.
-inline constexpr std::int64_t few_column_tiles = 3, short_k = 128;
-/// Column tiles that share the copies.
+/// Row tiles that reuse a panel of packed B. The first miss of a panel that no more reuse is visible.
+inline constexpr std::int64_t few_row_tiles = 40;
+/// Bytes of such a B: a larger one is prefetched. With more row tiles, only a B that does not fit in L2 is.
+inline constexpr std::int64_t first_miss_bytes = 64 * 1024;
+/// Column tiles that hide no latency: an A that has left the private caches is prefetched for them.
+inline constexpr std::int64_t few_column_tiles = 3;
+/// Values of k of a short sum: the operands of its epilogue are prefetched.
+inline constexpr std::int64_t short_k = 128;
+/// Column tiles that share the copies of A.
 inline constexpr std::int64_t tiles_per_copy = 8;
-/// Row blocks become smaller until there are this many tasks.
-inline constexpr std::int64_t least_tasks = 8;
-/// Where the kernel packs B itself: rows that share a packed column block, at most, and at least where
-/// smaller row blocks would give more tasks.
-inline constexpr std::int64_t most_rows_per_packing = 2048, least_rows_per_packing = 192,
-                              least_packing_tasks = 4;
-/// Packing A as well: minimum columns; maximum rows at a time, which stay in L3; k per step, whose lines stay
-/// in L2 even if they map to the same sets.
-inline constexpr std::int64_t least_packed_lhs_columns = 128, most_packed_rows = 1024, packed_lhs_k = 64;
-/// Contractions of few rows that read B in place. If rows of B are contiguous: maximum bytes of a row in a
-/// tile; minimum registers of columns, unless there are fewer. If columns of B are contiguous: minimum number
-/// of squares side by side, so that the chains of one hide the latency of the others; minimum and maximum
-/// columns, since a processor follows few streams; maximum rows for which chains are interleaved.
-inline constexpr std::int64_t most_unpacked_bytes = 512, least_unpacked_vectors = 2, least_squares = 2,
-                              least_square_columns = 16, most_square_columns = 32,
-                              most_rows_of_interleaved_squares = 2;
-/// Rows of B side by side, in the order of memory. Maximum elements of A in registers; maximum rows of A.
-/// Minimum and maximum bytes of a row of B in a block of columns; maximum bytes of the sums of all rows;
-/// minimum number of blocks, unless they would be shorter than the minimum.
-inline constexpr int most_streamed_rows = 8, most_rows_of_streams = 2;
-inline constexpr std::int64_t least_streamed_bytes = 2 * 1024, most_streamed_bytes = 8 * 1024,
-                              most_streamed_sum_bytes = 16 * 1024, least_streamed_blocks = 8;
-/// More rows that read B in place: registers of the target per register of columns in a tile; maximum rows
-/// that read a B of two registers or fewer in place.
-inline constexpr int registers_for_vector_in_place = 8;
-inline constexpr std::int64_t most_rows_of_two_in_place = 128;
-/// Accumulators that hide the latency of an FMA: 4 cycles, two per cycle.
-inline constexpr std::int64_t least_accumulators = 8;
-/// Taller tiles make the code longer and not faster.
-inline constexpr int most_tile_rows = 14;
-/// Rows of A a multiple of a page apart map to the same L1 set, which has eight ways. How many such rows a
-/// tile may have: usually, and where a shorter tile costs more than conflicts.
-inline constexpr int usual_conflicting_rows = 6, most_conflicting_rows = 7;
+/// Tasks of a kernel. Row blocks become smaller until there are this many.
+inline constexpr std::int64_t min_tasks = 8;
+/// Rows of A that share a packed column block, if the kernel packs B itself.
+inline constexpr std::int64_t max_rows_per_packing = 2048;
+/// Rows of such a block, where smaller blocks would give more tasks.
+inline constexpr std::int64_t min_rows_per_packing = 192;
+/// Tasks of such a kernel. Row blocks become smaller until there are this many.
+inline constexpr std::int64_t min_packing_tasks = 4;
+/// Columns of a product that packs A as well: fewer do not repay it.
+inline constexpr std::int64_t min_packed_lhs_columns = 128;
+/// Rows of A that are packed at a time: they stay in L3.
+inline constexpr std::int64_t max_packed_rows = 1024;
+/// Values of k of A that are packed at a time: their lines stay in L2, even if they map to the same sets.
+inline constexpr std::int64_t packed_lhs_k = 64;
 /// Panels that a packing task fills in one pass over k.
 inline constexpr std::int64_t panels_together = 8;
+/// Accumulators that hide the latency of an FMA: 4 cycles, two per cycle.
+inline constexpr std::int64_t min_accumulators = 8;
+/// Rows of a tile. Taller tiles make the code longer and not faster.
+inline constexpr int max_tile_rows = 14;
+/// Rows of a tile that map to the same L1 set, which has eight ways: rows of A a multiple of a page apart.
+inline constexpr int usual_conflicting_rows = 6;
+/// Such rows, where a shorter tile costs more than conflicts.
+inline constexpr int max_conflicting_rows = 7;
+
+// Contractions of few rows that read B in place. Columns that are contiguous in memory are read by squares,
+// which are transposed in registers (cpu/contraction/column_squares.h).
+
+/// Bytes of a row of B in a tile, if rows of B are contiguous.
+inline constexpr std::int64_t max_unpacked_bytes = 512;
+/// Registers of columns in such a tile, unless there are fewer columns.
+inline constexpr std::int64_t min_unpacked_vectors = 2;
+/// Squares side by side: the chains of one hide the latency of the others.
+inline constexpr std::int64_t min_squares = 2;
+/// Columns of the squares of a tile, even if they map to the same L1 sets.
+inline constexpr std::int64_t min_square_columns = 16;
+/// Columns of the squares of a tile. Each is a stream, and a processor follows few.
+inline constexpr std::int64_t max_square_columns = 32;
+/// Rows of A for which the chains of all squares are interleaved. More rows leave no registers for it.
+inline constexpr int max_rows_of_interleaved_squares = 2;
+/// Elements of A in registers, if rows of B are read side by side in the order of memory.
+inline constexpr int max_streamed_rows = 8;
+/// Rows of A that read B so.
+inline constexpr int max_rows_of_streams = 2;
+/// Bytes of a row of B in a block of columns that is read so.
+inline constexpr std::int64_t min_streamed_bytes = 2 * 1024;
+/// Bytes of a row of B in such a block: two pages of a stream.
+inline constexpr std::int64_t max_streamed_bytes = 8 * 1024;
+/// Bytes of the sums of all rows of A in such a block: they stay in L1.
+inline constexpr std::int64_t max_streamed_sum_bytes = 16 * 1024;
+/// Blocks of columns that are read so, unless they would be shorter than the minimum: a thread's tasks.
+inline constexpr std::int64_t min_streamed_blocks = 8;
+/// Registers of the target per register of columns in a tile, if more rows read B in place.
+inline constexpr int registers_for_vector_in_place = 8;
+/// Rows of A that read a B of two registers or fewer in place. More rows use packed B, which is aligned.
+inline constexpr std::int64_t max_rows_of_two_in_place = 128;
 
 // Winograd.
 
-/// Each tile block reads all weights. Minimum tiles of a block if weights stream from memory: computing then
-/// takes longer than reading.
-inline constexpr std::int64_t least_streaming_tiles = 64;
+/// Tiles of a block if weights stream from memory. Each block reads all weights, and computing this many
+/// tiles takes longer than reading.
+inline constexpr std::int64_t min_streaming_tiles = 64;
 
 }  // namespace kiln::codegen::tuning

@@ -8,7 +8,7 @@ namespace kiln::detail {
 
 bool is_control_flow(const ir::Node& node) { return node.op->reached_outputs != nullptr; }
 
-std::uint64_t most_entries(const ir::Node& node) {
+std::uint64_t max_entries(const ir::Node& node) {
   // Entries of 2^28 steps do not fit in memory.
   constexpr std::uint64_t all_steps = std::uint64_t{1} << 28;
   return is_control_flow(node) ? all_steps : 1;
@@ -49,7 +49,7 @@ GradientCode::GradientCode(ir::SubgraphPtr body, bool train, Precision precision
   for (const ir::NodePtr& n : body_->nodes) {
     if (n->is_variable()) continue;
     ++nodes;
-    entries_ += most_entries(*n);
+    entries_ += max_entries(*n);
     expands_ = expands_ || is_control_flow(*n) || reads_twice(*n);
   }
   expands_ = expands_ || nodes > 1 || has_function(*body_);

@@ -19,7 +19,7 @@ namespace kiln::detail {
 bool is_control_flow(const ir::Node& node);
 
 /// The most entries that the node has on the tape when it is run so, and 1 for any other node.
-std::uint64_t most_entries(const ir::Node& node);
+std::uint64_t max_entries(const ir::Node& node);
 
 /// The facts about one piece of code that backward passes need: the graph that it computes, and the values
 /// that the gradients read. Shared by all recorded calls of the code. Immutable except for remembered

@@ -22,10 +22,10 @@ using ir::Subgraph;
 using Positions = std::vector<std::int64_t>;
 
 /// Maximum number of last steps that are composed outside of the loop because their structures do not recur.
-constexpr std::size_t most_apart = 8;
+constexpr std::size_t max_apart = 8;
 /// Maximum number of step structures that a loop is composed with. Its other steps have the union of theirs,
 /// where a gradient of 0 may have another sign.
-constexpr std::size_t most_structures = 64;
+constexpr std::size_t max_structures = 64;
 
 /// The first `n` rows, the last one first.
 Value backwards(Primitives& p, Value stacked, std::int64_t n) {
@@ -257,13 +257,13 @@ class LoopGradient {
   }
   /// The same steps with the longest tail of one structure as one element.
   Sequence merged(Sequence s) {
-    const std::size_t last = std::min(s.again, most_structures - 1);
+    const std::size_t last = std::min(s.again, max_structures - 1);
     std::size_t from = 0;
     Flags tail;
     while (from <= last && !has_one_structure(std::span(s.list).subspan(from), tail)) ++from;
     if (from > last) {
-      if (s.list.size() <= most_structures) return s;
-      from = most_structures - 1;
+      if (s.list.size() <= max_structures) return s;
+      from = max_structures - 1;
       (void)has_one_structure(std::span(s.list).subspan(from), tail);
     }
     s.list.resize(from);
@@ -439,7 +439,7 @@ void LoopGradient::run_all(std::int64_t steps) {
   if (const ir::DrawCounter* const draws = p_.draw_counter()) per_step_ = draws->per_step();
   for (std::size_t apart = 0; steps > 0; ++apart) {
     const Sequence s = merged(sequence(valid(now_.states), steps));
-    if (s.again == 0 || apart == most_apart) return run_loop(steps, s);
+    if (s.again == 0 || apart == max_apart) return run_loop(steps, s);
     run_apart(--steps);
   }
 }

@@ -12,7 +12,7 @@
 ///   - Steps that do not run, and branches not taken, add nothing, not even +0.
 ///
 /// Structure decides which values have a gradient, step by step: if a final state has none, the last steps
-/// may have fewer terms than others. Steps of unequal structure are composed apart, at most `most_apart` of
+/// may have fewer terms than others. Steps of unequal structure are composed apart, at most `max_apart` of
 /// them; in later ones a missing term is -0, which leaves sums unchanged. In a while_loop that runs no step,
 /// a gradient that only steps would make is -0.
 namespace kiln::ops {

@@ -142,12 +142,12 @@ Value of_max_by_elements(Primitives& p, const Window& w, Value x, Value y, Value
 
 /// Whether of_max_by_elements() can number the taps, and adds few windows.
 bool suits_elements(const Window& w, const Shape& places) {
-  constexpr std::int64_t most_taps = 64, most_windows = 16;
+  constexpr std::int64_t max_taps = 64, max_windows = 16;
   for (std::int64_t d : w.dilate)
     if (d != 1) return false;
-  if (w.kernel.elements() > most_taps) return false;
+  if (w.kernel.elements() > max_taps) return false;
   const Phases phases(w, places);
-  return phases.reached.elements() <= most_windows && phases.rounded.elements() < 255;
+  return phases.reached.elements() <= max_windows && phases.rounded.elements() < 255;
 }
 
 /// Materialises the windows as an array: for windows of many taps.

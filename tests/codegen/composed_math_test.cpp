@@ -196,14 +196,14 @@ const Composed kOfSeveral[] = {
      4, [](double) { return 1.0; }},
 };
 
-double error(double got, long double want, int digits, int least_exponent, double cancels) {
+double error(double got, long double want, int digits, int min_exponent, double cancels) {
   constexpr double wrong = std::numeric_limits<double>::infinity();
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : wrong;
   if (std::isinf(want) || std::isinf(got)) return got == want ? 0 : wrong;
   const auto unit = [&](long double v) {
-    int exponent = least_exponent;
+    int exponent = min_exponent;
     if (v != 0) std::frexp(v, &exponent);
-    return std::ldexp(1.0L, std::max(exponent, least_exponent) - digits);
+    return std::ldexp(1.0L, std::max(exponent, min_exponent) - digits);
   };
   const long double distance = std::abs(got - want);
   return static_cast<double>(std::max(0.0L, distance - (cancels > 0 ? unit(cancels) : 0)) / unit(want));

@@ -109,7 +109,7 @@ Run run(const std::string& op, const Call& call) {
   return r;
 }
 
-double least_normal(DType d) { return d == DType::f32 ? 0x1p-126 : d == DType::f64 ? 0x1p-1022 : 0x1p-14; }
+double min_normal(DType d) { return d == DType::f32 ? 0x1p-126 : d == DType::f64 ? 0x1p-1022 : 0x1p-14; }
 
 /// Whether both are NaN, the same infinity, zeros of one sign, or numbers equal up to the error of MXNet's
 /// functions. A subnormal number and a zero of its sign count as equal: some of MXNet's libraries flush them.
@@ -117,7 +117,7 @@ bool agree(double got, double want, DType dtype) {
   if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want);
   if (std::signbit(got) != std::signbit(want)) return false;
   if (std::isinf(got) || std::isinf(want)) return got == want;
-  const double least = least_normal(dtype), size = std::max(std::abs(got), std::abs(want));
+  const double least = min_normal(dtype), size = std::max(std::abs(got), std::abs(want));
   if (size < least) return true;
   const double tolerance = dtype == DType::f16 ? 0x1p-9 : 0x1p-18;
   return std::abs(got - want) <= tolerance * size;
@@ -129,7 +129,7 @@ std::string written(double v) { return std::isnan(v) ? "nan" : fmt::format("{:.9
 bool describes(const std::string& word, double v, DType dtype) {
   if (word == "any") return true;
   if (word == "number") return std::isfinite(v) && v != 0;
-  if (word == "subnormal") return v != 0 && std::abs(v) < least_normal(dtype);
+  if (word == "subnormal") return v != 0 && std::abs(v) < min_normal(dtype);
   if (word == "negative") return std::signbit(v) && !std::isnan(v);
   if (word.starts_with("+-")) return written(std::abs(v)) == word.substr(2);
   return written(v) == word;

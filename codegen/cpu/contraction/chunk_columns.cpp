@@ -167,9 +167,9 @@ std::optional<Launch> launch_chunk_columns(ir::FusionOp fusion, mlir::Value root
   const llvm::ArrayRef<std::int64_t> batch = llvm::ArrayRef(epilogue.extents()).drop_back();
   const std::int64_t rows = epilogue.extents().back(), vectors = llvm::divideCeilSigned(p.columns, lanes);
   const std::int64_t registers = rows * vectors;
-  if (registers == 0 || registers > tuning::least_accumulators / 2) return std::nullopt;
+  if (registers == 0 || registers > tuning::min_accumulators / 2) return std::nullopt;
   const std::int64_t chunks =
-      std::min(tuning::least_accumulators / registers, llvm::divideCeilSigned(p.k_extent, Tile::chunk));
+      std::min(tuning::min_accumulators / registers, llvm::divideCeilSigned(p.k_extent, Tile::chunk));
   const ChunkColumnsPlan plan{.tile = {dtype, static_cast<int>(rows), static_cast<int>(vectors), lanes},
                               .chunks = static_cast<int>(chunks),
                               .panel = p.panel,

@@ -99,9 +99,9 @@ class ChunkLanesEmitter {
     other_stride_ = plan_.holds_rhs ? lhs_stride : rhs_stride;
     results_ = e.mul(other_lines_, e.index(plan_.held().lines));
     block_ = e.stack(tile_.wide(), plan_.block() * plan_.held().lines * plan_.chunks());
-    sums_ = e.stack(tile_.wide(), std::int64_t{choices::most_results_of_chunk_lanes} * plan_.chunks());
-    partial_ = e.stack(tile_.wide(), choices::most_results_of_chunk_lanes);
-    totals_ = e.stack(tile_.wide(), choices::most_results_of_chunk_lanes);
+    sums_ = e.stack(tile_.wide(), std::int64_t{choices::max_results_of_chunk_lanes} * plan_.chunks());
+    partial_ = e.stack(tile_.wide(), choices::max_results_of_chunk_lanes);
+    totals_ = e.stack(tile_.wide(), choices::max_results_of_chunk_lanes);
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
       const Values index = plan_.batch_axes > 0 ? batch_.index(e, task) : Values();
       const Value own_lhs = e.element(lhs, batch_.lhs_offset(e, index), tile_.dtype),

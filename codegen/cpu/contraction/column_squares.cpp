@@ -68,7 +68,7 @@ void ColumnSquares::add_squares(Value k, llvm::ArrayRef<Values> columns, Value l
   const Value mask = last_k && step > 1 ? e.mask_below(e.add(e.sub(last_k, k), e.index(1)), step) : Value();
   // With few rows, a chain would wait for its FMAs: the chains of all registers are interleaved. More rows
   // leave no registers for it.
-  const int together = tile_.rows <= tuning::most_rows_of_interleaved_squares ? tile_.vectors : 1;
+  const int together = tile_.rows <= tuning::max_rows_of_interleaved_squares ? tile_.vectors : 1;
   for (int v = 0; v < tile_.vectors; v += together) {
     const auto squares =
         llvm::map_to_vector(columns.slice(static_cast<std::size_t>(v), static_cast<std::size_t>(together)),

@@ -41,8 +41,7 @@ struct LargestTile {
 LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t row_bytes, std::int64_t panels,
                          int vectors, bool whole, bool may_lack_panels, const CpuTarget& target) {
   const auto most = [&](int joined, int limit = tuning::usual_conflicting_rows) {
-    return std::min(Tile::most_rows(target, joined * vectors),
-                    Tile::rows_without_conflicts(row_bytes, limit));
+    return std::min(Tile::max_rows(target, joined * vectors), Tile::rows_without_conflicts(row_bytes, limit));
   };
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * row_groups) * joined * vectors;
@@ -50,15 +49,15 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
   // Two panels where one has too few accumulators per load, or all (joined_registers). Where rows are too few
   // to hide the latency of FMAs, as many panels as that takes.
   int joined = panels % 2 == 0 && 2 * vectors < target.registers() / 4 && sums(2) > sums(1) ? 2 : 1;
-  if (vectors == 1 && panels == joined_registers && sums(joined_registers) >= tuning::least_accumulators)
+  if (vectors == 1 && panels == joined_registers && sums(joined_registers) >= tuning::min_accumulators)
     joined = joined_registers;
-  for (int more = joined + 1; more <= tuning::least_accumulators && sums(joined) < tuning::least_accumulators;
+  for (int more = joined + 1; more <= tuning::min_accumulators && sums(joined) < tuning::min_accumulators;
        ++more)
     if ((panels % more == 0 || (may_lack_panels && panels >= 8 * more)) && most(more) >= m * row_groups)
       joined = more;
   // A few short row groups make one tile, even with conflicts: tiles of half the height would load packed B
   // twice as often.
-  if (const int rows = most(joined, tuning::most_conflicting_rows);
+  if (const int rows = most(joined, tuning::max_conflicting_rows);
       whole || (row_groups > 1 && m > 0 && 2 * m <= rows))
     return {static_cast<int>(std::clamp<std::int64_t>(rows / m, 1, std::max<std::int64_t>(row_groups, 1))),
             static_cast<int>(m), joined};
@@ -68,7 +67,7 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
 /// The tile of a kernel for any number of rows: the panels that registers allow.
 LargestTile generic_tile(std::int64_t panels, int vectors, const CpuTarget& target) {
   constexpr int rows = RowTilePlan::generic_rows;
-  return {rows, 1, panels % 2 == 0 && Tile::most_rows(target, 2 * vectors) >= rows ? 2 : 1};
+  return {rows, 1, panels % 2 == 0 && Tile::max_rows(target, 2 * vectors) >= rows ? 2 : 1};
 }
 
 /// The tile, whose rows of A are copied or not. Rows of two axes may share a tile if their B is the same.
@@ -95,7 +94,7 @@ bool joins_axes(const ContractionSizes& sizes, const LargestTile& largest, int v
       sizes.lhs_strides[axes - 2] != sizes.extents.back() * sizes.lhs_strides.back())
     return false;
   const TileRows rows = TileSplit(sizes.extents.back(), largest.row_groups).rows;
-  return (rows.most - !rows.even) * largest.panels * vectors < tuning::least_accumulators;
+  return (rows.most - !rows.even) * largest.panels * vectors < tuning::min_accumulators;
 }
 
 /// Whether the rows of a tile, which would conflict in L1, are copied chunk by chunk. Applies if one row
@@ -107,14 +106,14 @@ bool copies_lhs(const PlanRequest& r, const ContractionSizes& sizes, std::int64_
          all_rows * LhsPlan::copied_row_stride * r.element_bytes() <= choices::copy_bytes(r.machine()) &&
          Tile::rows_without_conflicts(sizes.lhs_strides.back() * r.element_bytes(),
                                       tuning::usual_conflicting_rows) <
-             std::min(Tile::most_rows(r.target, r.vectors_per_panel()), tuning::most_tile_rows);
+             std::min(Tile::max_rows(r.target, r.vectors_per_panel()), tuning::max_tile_rows);
 }
 
 /// Whether each column tile misses A in L2: k is strided by whole cache lines that alias to few sets, and
 /// packed B holds half of L2. Such an A is packed, if enough columns use it again.
 bool reads_evicted_lines(const Contraction& p, DType dtype, const CpuTarget& target) {
   const std::int64_t k_stride = p.k_offsets.size() < 2 ? p.k_stride : p.k_offsets[1] - p.k_offsets[0];
-  if (!p.unpacked || target.lanes(4) == 1 || k_stride <= 1 || p.columns < tuning::least_packed_lhs_columns)
+  if (!p.unpacked || target.lanes(4) == 1 || k_stride <= 1 || p.columns < tuning::min_packed_lhs_columns)
     return false;
   const std::int64_t stride_bytes = k_stride * static_cast<std::int64_t>(size_of(dtype)),
                      way_bytes = target.machine->l2.bytes / target.machine->l2.ways,

@@ -28,9 +28,9 @@ void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuT
   };
   sizes.block_row_tiles = std::clamp<std::int64_t>(
       sizes.product_row_tiles, 1,
-      row_tiles_of(plan.lhs.packs ? tuning::most_packed_rows : tuning::most_rows_per_packing));
-  while (sizes.block_row_tiles > row_tiles_of(2 * tuning::least_rows_per_packing) &&
-         products * sizes.row_blocks_of_product() * sizes.column_blocks < tuning::least_packing_tasks)
+      row_tiles_of(plan.lhs.packs ? tuning::max_packed_rows : tuning::max_rows_per_packing));
+  while (sizes.block_row_tiles > row_tiles_of(2 * tuning::min_rows_per_packing) &&
+         products * sizes.row_blocks_of_product() * sizes.column_blocks < tuning::min_packing_tasks)
     sizes.block_row_tiles = divideCeilSigned(sizes.block_row_tiles, 2);
   sizes.scratch_bytes = sizes.block_column_tiles * tile_bytes;
   if (plan.lhs.packs) sizes.scratch_bytes += sizes.block_row_tiles * plan.strip_elements() * element_bytes;
@@ -78,11 +78,11 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, const Machi
         plan.columns.panels == 1 && p.k_extent * columns_bytes > choices::l2_rhs_bytes(machine);
     if (!streams_rhs) {  // otherwise each row block would stream B again
       // At least two row blocks, so that a thread finds the rows that it wrote in the preceding kernel in its
-      // caches, and at least tuning::least_tasks tasks.
+      // caches, and at least tuning::min_tasks tasks.
       sizes.block_row_tiles = std::min(sizes.block_row_tiles, divideCeilSigned(row_tiles, 2));
       while (sizes.block_row_tiles > 1 &&
              divideCeilSigned(sizes.row_tiles, sizes.block_row_tiles) * sizes.column_tiles <
-                 tuning::least_tasks)
+                 tuning::min_tasks)
         sizes.block_row_tiles = divideCeilSigned(sizes.block_row_tiles, 2);
     }
     if (by_chunks) {
@@ -90,7 +90,7 @@ void split_packed(const Contraction& p, const ContractionPlan& plan, const Machi
                          row_blocks = divideCeilSigned(row_tiles, sizes.block_row_tiles);
       sizes.block_column_tiles = std::clamp<std::int64_t>(totals / sizes.block_row_tiles, 1, tiles);
       while (sizes.block_column_tiles > 1 &&
-             row_blocks * divideCeilSigned(tiles, sizes.block_column_tiles) < tuning::least_tasks)
+             row_blocks * divideCeilSigned(tiles, sizes.block_column_tiles) < tuning::min_tasks)
         sizes.block_column_tiles = divideCeilSigned(sizes.block_column_tiles, 2);
       divide_columns(divideCeilSigned(tiles, sizes.block_column_tiles));
     }

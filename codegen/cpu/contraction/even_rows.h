@@ -19,7 +19,7 @@ inline constexpr ParamNames even_rows_names{"distance", "rows_1", "rows_2", "row
 /// row from the preceding row's by an addition, and additions take issue slots from FMAs.
 class EvenRows {
  public:
-  static_assert(tuning::most_tile_rows <= 16);
+  static_assert(tuning::max_tile_rows <= 16);
   using Params = KernelParams<even_rows_names>;
 
   /// `distance`: bytes from a row to the next. A tile that begins at the first of `rows` rows finds the last

@@ -10,7 +10,7 @@ using Value = mlir::Value;
 RowStreams::RowStreams(KernelBuilder& e, const Tile& tile, Operands operands)
     : e(e), tile_(tile), operands_(std::move(operands)) {}
 
-int RowStreams::rows_together(int rows) { return std::max(1, tuning::most_streamed_rows / rows); }
+int RowStreams::rows_together(int rows) { return std::max(1, tuning::max_streamed_rows / rows); }
 
 void RowStreams::emit(Value k_extent, bool one_chunk, Value columns, Store store) {
   const Values sums = arrays(), totals = one_chunk ? sums : arrays();

@@ -230,10 +230,10 @@ int even_vectors(std::int64_t columns, int lanes, std::int64_t most) {
 
 /// Squares side by side: as many columns as stay in L1 while k advances through their lines, and enough for
 /// their chains to hide the latency of FMAs.
-std::int64_t most_squares(const UnpackedShape& p, int lanes, const Machine& machine) {
+std::int64_t max_squares(const UnpackedShape& p, int lanes, const Machine& machine) {
   const std::int64_t stay = Tile::rows_without_conflicts(p.column_bytes, static_cast<int>(machine.l1.ways),
-                                                         tuning::most_square_columns);
-  return divideCeilSigned(std::max(stay, tuning::least_square_columns), lanes);
+                                                         tuning::max_square_columns);
+  return divideCeilSigned(std::max(stay, tuning::min_square_columns), lanes);
 }
 
 /// Registers of columns in a tile of all rows; 0 if the rows leave too few for them.
@@ -241,7 +241,7 @@ int vectors_for_all_rows(const UnpackedShape& p, int lanes, const CpuTarget& tar
   // Registers besides the accumulators: one of A. For B, per register of columns, one if several rows use it,
   // or half a square; or, in all, a square and two for its transposition.
   const std::int64_t rows = std::max<std::int64_t>(p.rows, 1), half = lanes / 2;
-  const bool interleaves = !p.by_rows && rows <= tuning::most_rows_of_interleaved_squares;
+  const bool interleaves = !p.by_rows && rows <= tuning::max_rows_of_interleaved_squares;
   const std::int64_t others = 1 + (p.by_rows || interleaves ? 0 : lanes + 2),
                      of_column = rows + (interleaves             ? half
                                          : p.by_rows && rows > 1 ? 1
@@ -251,11 +251,11 @@ int vectors_for_all_rows(const UnpackedShape& p, int lanes, const CpuTarget& tar
                      most = (p.by_rows ? std::min(all_registers - others, all_registers * 3 / 4)
                                        : all_registers - others) /
                             of_column,
-                     least = p.by_rows ? tuning::least_unpacked_vectors : tuning::least_squares;
+                     least = p.by_rows ? tuning::min_unpacked_vectors : tuning::min_squares;
   if (most < std::min(all, least)) return 0;
   const std::int64_t useful =
-      p.by_rows ? std::max<std::int64_t>(tuning::most_unpacked_bytes / (lanes * p.element_bytes), least)
-                : most_squares(p, lanes, *target.machine);
+      p.by_rows ? std::max<std::int64_t>(tuning::max_unpacked_bytes / (lanes * p.element_bytes), least)
+                : max_squares(p, lanes, *target.machine);
   return even_vectors(p.columns, lanes, std::min(most, useful));
 }
 
@@ -263,24 +263,24 @@ int vectors_for_all_rows(const UnpackedShape& p, int lanes, const CpuTarget& tar
 /// apart, or if B comes from memory. `products` divide the work, too.
 int vectors_of_streams(const UnpackedShape& p, int lanes, std::int64_t products, const Machine& machine) {
   const std::int64_t bytes = p.columns * p.element_bytes;  // of a row
-  if (!p.by_rows || p.rows == 0 || p.rows > tuning::most_rows_of_streams ||
-      bytes < tuning::least_streamed_bytes || (p.element_bytes < 4 && p.columns % lanes != 0))
+  if (!p.by_rows || p.rows == 0 || p.rows > tuning::max_rows_of_streams ||
+      bytes < tuning::min_streamed_bytes || (p.element_bytes < 4 && p.columns % lanes != 0))
     return 0;
   const auto ways = static_cast<int>(machine.l1.ways);
   const bool conflicts = Tile::rows_without_conflicts(p.row_bytes, ways, 2 * ways) < 2 * ways;
   if (!conflicts && !choices::comes_from_memory(machine, p.k_extent * bytes)) return 0;
   const std::int64_t blocks =
-      divideCeilSigned(tuning::least_streamed_blocks, std::max<std::int64_t>(products, 1));
+      divideCeilSigned(tuning::min_streamed_blocks, std::max<std::int64_t>(products, 1));
   const std::int64_t block =
-      std::clamp(divideCeilSigned(bytes, blocks), tuning::least_streamed_bytes,
-                 std::min(tuning::most_streamed_bytes, tuning::most_streamed_sum_bytes / p.rows));
+      std::clamp(divideCeilSigned(bytes, blocks), tuning::min_streamed_bytes,
+                 std::min(tuning::max_streamed_bytes, tuning::max_streamed_sum_bytes / p.rows));
   return static_cast<int>(divideCeilSigned(block, lanes * p.element_bytes));
 }
 
 /// Whether tiles of some of the rows read B where it lies, again and again.
 bool reads_in_place(const UnpackedShape& p, int lanes, const Machine& machine) {
   // Aligned registers of packed B pay if many rows use each, and a tile has no more than two of them.
-  if (p.rows > tuning::most_rows_of_two_in_place && p.columns <= 2 * lanes) return false;
+  if (p.rows > tuning::max_rows_of_two_in_place && p.columns <= 2 * lanes) return false;
   // Masks of narrower elements would be branches.
   return p.by_rows && (p.element_bytes >= 4 || p.columns % lanes == 0) &&
          p.k_extent * p.columns * p.element_bytes <= choices::in_place_rhs_bytes(machine);
@@ -289,14 +289,14 @@ bool reads_in_place(const UnpackedShape& p, int lanes, const Machine& machine) {
 /// Tiles: registers of columns, and the most rows.
 struct UnpackedTileSize {
   int vectors;
-  std::int64_t most_rows;
+  std::int64_t max_rows;
   bool by_streams = false;
 };
 /// None where B is packed. `products` divide the work; the rows of A are `lhs_row_bytes` apart.
 std::optional<UnpackedTileSize> unpacked_tile_size_of(const UnpackedShape& shape, int lanes,
                                                       std::int64_t products, std::int64_t lhs_row_bytes,
                                                       const CpuTarget& target) {
-  const std::int64_t all_rows = std::clamp<std::int64_t>(shape.rows, 1, tuning::most_tile_rows);
+  const std::int64_t all_rows = std::clamp<std::int64_t>(shape.rows, 1, tuning::max_tile_rows);
   if (const int vectors = vectors_of_streams(shape, lanes, products, *target.machine); vectors > 0)
     return UnpackedTileSize{vectors, all_rows, /*by_streams=*/true};
   if (const int vectors = vectors_for_all_rows(shape, lanes, target); vectors > 0)
@@ -305,7 +305,7 @@ std::optional<UnpackedTileSize> unpacked_tile_size_of(const UnpackedShape& shape
   const int vectors =
       even_vectors(shape.columns, lanes, target.registers() / tuning::registers_for_vector_in_place);
   return UnpackedTileSize{
-      vectors, std::min(Tile::most_rows(target, vectors),
+      vectors, std::min(Tile::max_rows(target, vectors),
                         Tile::rows_without_conflicts(lhs_row_bytes, tuning::usual_conflicting_rows))};
 }
 
@@ -356,14 +356,14 @@ std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value r
   const std::int64_t lhs_row_bytes = epilogue.extra_strides(0).back() * element_bytes;
   const auto size = unpacked_tile_size_of(shape, lanes, products, lhs_row_bytes, target);
   if (!size) return std::nullopt;
-  const TileSplit split(rows, static_cast<int>(size->most_rows));
+  const TileSplit split(rows, static_cast<int>(size->max_rows));
   const Tile tile{dtype, split.rows.most, size->vectors, lanes};
   const std::int64_t tiles = divideCeilSigned(p.columns, tile.width());
   const UnpackedPlan plan = unpacked_plan_of(p, shape, tile, split, tiles, size->by_streams, batch.size());
   // Row blocks become smaller until there are enough tasks.
   std::int64_t block_row_tiles = std::max<std::int64_t>(split.tiles, 1);
   const auto row_blocks = [&] { return divideCeilSigned(split.tiles, block_row_tiles); };
-  while (block_row_tiles > 1 && products * tiles * row_blocks() < tuning::least_tasks)
+  while (block_row_tiles > 1 && products * tiles * row_blocks() < tuning::min_tasks)
     block_row_tiles = divideCeilSigned(block_row_tiles, 2);
   const std::int64_t prefetch_k = divideCeilSigned(
       choices::stream_prefetch_bytes(*target.machine, p.k_extent * p.columns * element_bytes),

@@ -22,8 +22,8 @@ using llvm::divideCeilSigned;
 using Value = mlir::Value;
 
 /// Longer rows of taps are processed tap by tap.
-constexpr std::int64_t most_depthwise_taps = 8;
-constexpr std::int64_t most_depthwise_vectors = 4;
+constexpr std::int64_t max_depthwise_taps = 8;
+constexpr std::int64_t max_depthwise_vectors = 4;
 
 constexpr ParamNames depthwise_names{"channels", "row_tiles", "larger_tiles", "lhs_offset"};
 /// The parameters of each outer axis follow.
@@ -184,15 +184,15 @@ Launch launch_depthwise(ir::FusionOp fusion, mlir::Value root, const Depthwise& 
   const DType dtype = dtype_of_value(root);
   const auto k_extent = static_cast<std::int64_t>(d.offsets.size());
   // A row of taps must not cross the end of a chunk.
-  const std::int64_t taps = k_extent <= Tile::chunk && d.row_taps <= most_depthwise_taps ? d.row_taps : 1;
+  const std::int64_t taps = k_extent <= Tile::chunk && d.row_taps <= max_depthwise_taps ? d.row_taps : 1;
   const std::int64_t m = extents.back();
   // Rows whose accumulators fit in registers, beside the taps and an input.
-  const int most_rows = std::max(1, target.registers() - static_cast<int>(taps) - 2);
-  const TileSplit split(m, most_rows);
+  const int max_rows = std::max(1, target.registers() - static_cast<int>(taps) - 2);
+  const TileSplit split(m, max_rows);
   const int lanes = Tile::lanes_of(target, dtype, d.panel);
   const std::int64_t registers = divideCeilSigned(d.channels, lanes);
   const auto vectors = static_cast<int>(std::max<std::int64_t>(
-      std::min({tuning::least_accumulators / split.rows.most, most_depthwise_vectors, registers}), 1));
+      std::min({tuning::min_accumulators / split.rows.most, max_depthwise_vectors, registers}), 1));
   const DepthwisePlan plan{
       .dtype = dtype,
       .lanes = lanes,

@@ -217,7 +217,7 @@ Launch launch_depthwise_weights(ir::FusionOp fusion, mlir::Value root, const Dep
   const std::int64_t registers = divideCeilSigned(d.channels, lanes),
                      line_registers = divideCeilSigned(tuning::cache_line_bytes,
                                                        lanes * static_cast<std::int64_t>(size_of(dtype))),
-                     block = std::max(line_registers, divideCeilSigned(registers, tuning::least_tasks));
+                     block = std::max(line_registers, divideCeilSigned(registers, tuning::min_tasks));
   const auto operands = static_cast<int>(fusion.getNumOperands() + fusion.getNumResults());
   const DepthwiseWeightsPlan plan{.dtype = dtype,
                                   .lanes = lanes,

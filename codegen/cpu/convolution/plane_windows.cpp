@@ -67,9 +67,9 @@ struct CopiedLine {
 struct PlaneWindowsPlan {
   DType dtype;
   std::optional<ir::Reduce> reduces;  // none: multiplies by weights and adds
-  int lanes, vectors;                     // of a tile
-  int tail;                               // results in the last tile of a line; 0: it is full
-  TileRows lines;                         // of a tile
+  int lanes, vectors;                 // of a tile
+  int tail;                           // results in the last tile of a line; 0: it is full
+  TileRows lines;                     // of a tile
   WindowAxis down, across;
   std::optional<CopiedLine> copied;  // none: one tile reads the lines of a plane
   std::optional<SmallPlane> plane;   // that plane
@@ -428,7 +428,7 @@ CopiedLine copied_line(const PlaneWindowsPlan& plan, const PlaneWindows& w, cons
 TileSplit divide_plane(PlaneWindowsPlan& plan, const PlaneWindows& w, const ResultPlane& result,
                        const CpuTarget& target) {
   // Where weights are loaded for each use, two vectors share them. No tile has longer code than this.
-  constexpr std::int64_t most_multiply_adds = 256;
+  constexpr std::int64_t max_multiply_adds = 256;
   const std::int64_t registers = divideCeilSigned(result.points, plan.lanes);
   const bool keeps_weights = plan.keeps_weights(target.registers());
   plan.vectors = keeps_weights || registers < 2 ? 1 : 2;
@@ -436,13 +436,13 @@ TileSplit divide_plane(PlaneWindowsPlan& plan, const PlaneWindows& w, const Resu
   // Lines that are not copied. With a stride of 1 loads are masked; else lanes are selected from one
   // register, or from two, which AVX2 has no instruction for. A result is complete before most of the lines
   // are read, so that registers do not limit the tile.
-  constexpr std::int64_t most_of_plane = 400;
+  constexpr std::int64_t max_plane_taps = 400;
   const bool is_small =
-      result.lines > 0 && result.lines * plan.taps() <= most_of_plane && result.points <= plan.lanes &&
+      result.lines > 0 && result.lines * plan.taps() <= max_plane_taps && result.points <= plan.lanes &&
       (plan.across.stride == 1 || w.width() <= (target.registers() > 16 ? 2 : 1) * plan.lanes);
-  const std::int64_t most_lines = std::clamp<std::int64_t>(
-      std::min(sums, most_multiply_adds / plan.taps()) / plan.vectors, 1, tuning::least_accumulators);
-  const TileSplit split(result.lines, static_cast<int>(is_small ? result.lines : most_lines));
+  const std::int64_t max_lines = std::clamp<std::int64_t>(
+      std::min(sums, max_multiply_adds / plan.taps()) / plan.vectors, 1, tuning::min_accumulators);
+  const TileSplit split(result.lines, static_cast<int>(is_small ? result.lines : max_lines));
   plan.lines = split.rows;
   plan.tail = static_cast<int>(result.points % (plan.vectors * plan.lanes));
   if (is_small)

@@ -143,19 +143,18 @@ WinogradPlan plan_winograd(const WinogradSizes& sizes, const WinogradFusion& fus
   const std::int64_t row_elements = llvm::divideCeilSigned(sizes.channels, lanes) * lanes + lanes,
                      tile_bytes = positions * row_elements * 4,
                      some_tiles = std::max<std::int64_t>(1, sizes.tiles);
-  const std::int64_t most_rows =
-      std::min<std::int64_t>(Tile::most_rows(target, vectors_per_panel), some_tiles);
+  const std::int64_t max_rows = std::min<std::int64_t>(Tile::max_rows(target, vectors_per_panel), some_tiles);
   const bool streams_weights =
       positions * sizes.channels * sizes.panels * sizes.panel * 4 > choices::l2_rhs_bytes(*target.machine);
-  const std::int64_t most_tiles =
+  const std::int64_t max_tiles =
       std::clamp(std::max(choices::packed_block_bytes(*target.machine) / tile_bytes,
-                          streams_weights ? tuning::least_streaming_tiles : 0),
-                 most_rows, some_tiles);
+                          streams_weights ? tuning::min_streaming_tiles : 0),
+                 max_rows, some_tiles);
   // Divide as evenly as possible: all tiles into blocks, then a block into rows.
   const std::int64_t tile_block =
-      llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, most_tiles));
+      llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, max_tiles));
   return {.tile_block = tile_block,
-          .split = TileSplit(tile_block, static_cast<int>(most_rows)),
+          .split = TileSplit(tile_block, static_cast<int>(max_rows)),
           .vectors_per_panel = vectors_per_panel,
           .lanes = lanes,
           .row_elements = row_elements,

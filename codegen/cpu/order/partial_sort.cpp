@@ -192,7 +192,7 @@ Launch launch_partial_sort(ir::SortOp op, const CpuTarget& target) {
   // An insertion goes through all kept elements, a register at a time. If each element is a candidate, as in
   // rows that come in the opposite order, collecting more takes less time.
   const bool wide = target.lanes(static_cast<int>(size_of(DType::i64))) >= 8;
-  const std::int64_t most_in_order = wide ? 384 : 160;
+  const std::int64_t max_in_order = wide ? 384 : 160;
   const llvm::ArrayRef<std::int64_t> shape = ir::ranked(op.getX()).getShape();
   const std::int64_t extent = shape.back(), rows = mlir::ShapedType::getNumElements(shape.drop_back()),
                      count = ir::ranked(op.getOrder()).getShape().back(),
@@ -201,7 +201,7 @@ Launch launch_partial_sort(ir::SortOp op, const CpuTarget& target) {
   const SortPlan plan{.dtype = dtype,
                       .descending = op.getDescending(),
                       .packed = ir::sorts_packed(op.getX()),
-                      .in_order = count <= most_in_order,
+                      .in_order = count <= max_in_order,
                       .lanes = target.lanes(static_cast<int>(size_of(dtype)))};
   Launch launch{{name_of_location(op.getLoc()), plan_key("partial sort", plan), op.getLoc(), {}}, {}};
   PartialSortParams::append(

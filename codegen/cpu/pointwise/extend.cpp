@@ -71,7 +71,7 @@ struct ExtendRows {
       return ExtendedAxis{shape[i], extend.getLow()[i], inner[i],
                           mlir::ShapedType::getNumElements(inner.drop_front(i + 1))};
     };
-    if (last > 0 && block < tuning::least_copied_elements) {
+    if (last > 0 && block < tuning::min_copied_elements) {
       along = axis(--last);
       kind = block > 1                            ? RowKind::blocks
              : sides_fit_registers(extend, lanes) ? RowKind::registers
@@ -93,7 +93,7 @@ struct ExtendRows {
   bool sides_fit_registers(ir::ExtendOp extend, int lanes) const {
     return lanes > 1 && along.inner > 0 && std::max(along.low, along.high()) < lanes &&
            (along.inner >= lanes || along.extent <= 2 * lanes) &&
-           extend.getType().getNumElements() >= tuning::least_narrow_elements;
+           extend.getType().getNumElements() >= tuning::min_narrow_elements;
   }
 };
 
@@ -121,8 +121,7 @@ class ExtendRowEmitter {
   /// A line whose first and last register are selected from the first and the last of the operand, or from
   /// its only one. The lengths of the sides are built in, and that of the operand if it is shorter than a
   /// register.
-  void registers(Value to, Value from, const LineSides& sides, ir::Extend how, Value inner,
-                 Value extent) {
+  void registers(Value to, Value from, const LineSides& sides, ir::Extend how, Value inner, Value extent) {
     const auto mask = [&](std::int64_t count) {
       return count < lanes_ ? e.mask_below(static_cast<int>(count), lanes_) : Value();
     };

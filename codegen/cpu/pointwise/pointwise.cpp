@@ -42,9 +42,9 @@ bool rows_share_operands(const std::vector<StridedAccess>& accesses) {
 /// axis is bound by memory, or short.)
 Unroll unroll_rows(const ScalarExpr& expr, llvm::ArrayRef<std::int64_t> axes,
                    const std::vector<StridedAccess>& accesses, int lanes) {
-  constexpr int most = 4, operations_at_once = 16, least_turns = 8;
+  constexpr int most = 4, operations_at_once = 16, min_turns = 8;
   const int registers = expr.registers_at_once();
-  if (registers > 1 || axes.size() < 2 || axes.back() < least_turns * most * lanes)
+  if (registers > 1 || axes.size() < 2 || axes.back() < min_turns * most * lanes)
     return {lanes, 1, registers};
   const auto operations = static_cast<int>(expr.operations());
   const int all = std::clamp(operations_at_once / std::max(operations, 1), 1, most);
@@ -64,19 +64,19 @@ std::int64_t covered_by_squares(const Dims& extents, std::int64_t side) {
 std::optional<Unroll> unroll_for_transposes(std::size_t operations, Dims& extents,
                                             std::vector<StridedAccess>& accesses, int lanes,
                                             std::size_t bytes, bool keep_outermost) {
-  constexpr std::size_t most_operations = 4, least_masked_bytes = 4;
-  constexpr int least_half = 8;
+  constexpr std::size_t max_operations = 4, min_masked_bytes = 4;
+  constexpr int min_half = 8;
   int side = move_transposed_axis_inward(extents, accesses, lanes, keep_outermost);
   if (side == 0) return std::nullopt;
   const std::int64_t rows = extents[extents.size() - 2];
   if (rows > side && rows <= side + side / 8 && rows < lanes && extents.back() >= lanes &&
-      extents.size() > 2 && bytes >= least_masked_bytes)
+      extents.size() > 2 && bytes >= min_masked_bytes)
     return Unroll{lanes, static_cast<int>(rows)};
-  if (side >= 2 * least_half &&
+  if (side >= 2 * min_half &&
       21 * covered_by_squares(extents, side / 2) <= 20 * covered_by_squares(extents, side))
     side /= 2;
   const int line = static_cast<int>(tuning::cache_line_bytes / static_cast<std::int64_t>(bytes));
-  return Unroll{side, operations > most_operations ? side : std::max(side, line)};
+  return Unroll{side, operations > max_operations ? side : std::max(side, line)};
 }
 
 void set_geometry(Launch& launch, const LoopNest& nest, std::int64_t cost) {

@@ -50,7 +50,7 @@ Launch launch_scatter(ir::ScatterOp op, const CpuTarget& target) {
   // write.
   constexpr std::int64_t parts = 16;
   launch.grain =
-      std::max<std::int64_t>(1, work < tuning::least_task_cost ? rows : llvm::divideCeilSigned(rows, parts));
+      std::max<std::int64_t>(1, work < tuning::min_task_cost ? rows : llvm::divideCeilSigned(rows, parts));
 
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     const auto& [adds, dtype, index_dtype, lanes] = plan;

@@ -10,7 +10,7 @@ namespace {
 
 /// Iterations of a thread's piece: whole tiles. Where they are columns, narrow pieces read every row of the
 /// operand in small parts, which takes longer than all of it in order.
-std::int64_t least_piece(const Reduction& red) {
+std::int64_t min_piece(const Reduction& red) {
   if (red.nest.rank() != 1) return 1;
   if (red.along_reduced) return red.tile.columns;
   constexpr std::int64_t columns_of_chains = 64;
@@ -28,7 +28,7 @@ Launch launch_reduce(ir::FusionOp fusion, const CpuTarget& target) {
   std::int64_t per_iteration =
       red.extent *
       std::max<std::int64_t>(1, red.nest.elements() / std::max<std::int64_t>(1, red.nest.outer_extent()));
-  launch.grain = grain_for(launch.extent, per_iteration, least_piece(red));
+  launch.grain = grain_for(launch.extent, per_iteration, min_piece(red));
 
   launch.request.emit = [red](KernelBuilder& e, const KernelArgs& args) { emit_reduction(e, red, args); };
   return launch;

@@ -139,14 +139,14 @@ class ProductChainsEmitter {
 }  // namespace
 
 std::optional<Launch> launch_gpu_chains(ir::FusionOp fusion, ir::PackedDotOp root) {
-  constexpr std::int64_t most_results = 15;
+  constexpr std::int64_t max_results = 15;
   const Contraction p = contraction_of(root);
   const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};
   const Epilogue epilogue(fusion, root, ir::ranked(root.getResult()).getRank() - 1, extra_strides,
                           /*fixed_in_rows=*/1);
   const Dims& extents = epilogue.extents();
   const std::int64_t rows = extents.back();
-  if (rows * p.columns > most_results) return std::nullopt;
+  if (rows * p.columns > max_results) return std::nullopt;
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
   const ProductChainsPlan chains{.operands = FactorOperands::of(p.lhs, p.rhs),
                                  .panel = p.unpacked ? 0 : p.panel,

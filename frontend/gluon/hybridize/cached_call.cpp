@@ -438,7 +438,7 @@ std::unique_ptr<RecordingTable> CachedCall::publish(std::shared_ptr<const Traced
   RecordingTable::Calls calls = published_calls();
   calls.push_back(std::move(call));
   const std::size_t all = calls.size();
-  calls = detail::most_recently_used(std::move(calls), limit);
+  calls = detail::recently_used(std::move(calls), limit);
   detail::recording_counts.made += 1;
   detail::recording_counts.dropped += all - calls.size();
   return replace(std::move(calls));

@@ -56,7 +56,7 @@ const TracedCall* RecordingTable::find_by_hash(std::span<const Tensor> inputs, C
   return nullptr;
 }
 
-RecordingTable::Calls most_recently_used(RecordingTable::Calls calls, std::size_t limit) {
+RecordingTable::Calls recently_used(RecordingTable::Calls calls, std::size_t limit) {
   if (calls.size() <= limit) return calls;
   // Read once: other threads may change them during the sort.
   std::vector<std::pair<std::uint64_t, std::size_t>> by_use;

@@ -52,6 +52,6 @@ class RecordingTable final : public Retirable {
 };
 
 /// At most `limit` of the calls: drops the least recently used, the oldest first among equals.
-RecordingTable::Calls most_recently_used(RecordingTable::Calls calls, std::size_t limit);
+RecordingTable::Calls recently_used(RecordingTable::Calls calls, std::size_t limit);
 
 }  // namespace kiln::detail

@@ -7,7 +7,7 @@
 namespace kiln::lr_scheduler::detail {
 namespace {
 
-constexpr std::size_t most_marks = 1024;
+constexpr std::size_t max_marks = 1024;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ FactorChain::Place FactorChain::before(std::int64_t count) const {
 void FactorChain::mark(const Place& place) {
   if (place.count != std::ssize(marks_) * stride_) return;
   marks_.push_back(place.rate);
-  if (marks_.size() < most_marks) return;
+  if (marks_.size() < max_marks) return;
   for (std::size_t i = 0; 2 * i < marks_.size(); ++i) marks_[i] = marks_[2 * i];
   marks_.resize((marks_.size() + 1) / 2);
   stride_ *= 2;

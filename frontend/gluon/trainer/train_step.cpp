@@ -28,7 +28,7 @@ using detail::UpdateChoice;
 namespace {
 
 /// Steps for more signatures than these are compiled again.
-constexpr std::size_t most_steps = 64;
+constexpr std::size_t max_steps = 64;
 
 /// loss(net(data...), label), to be recorded.
 class LossOfNetwork final : public HybridBlock {
@@ -231,7 +231,7 @@ struct TrainStep::State {
       }
     }
     steps.insert(steps.begin(), std::move(made));
-    if (steps.size() > most_steps) steps.pop_back();
+    if (steps.size() > max_steps) steps.pop_back();
     return *steps.front();
   }
 

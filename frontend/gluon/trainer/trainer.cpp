@@ -25,7 +25,7 @@ using detail::UpdateChoice;
 namespace {
 
 /// Codes for more choices of parameters than these are compiled again: a program alternates between a few.
-constexpr std::size_t most_updates = 16;
+constexpr std::size_t max_updates = 16;
 
 void check_kvstore(const std::string& name) {
   constexpr std::string_view one_device[] = {
@@ -85,7 +85,7 @@ CompiledUpdate& code_for(TrainerState& state, const UpdateChoice& choice, std::s
   made->executable = compile(made->update.graph, on_device(default_options(), choice.device));
   made->call.emplace(*made->executable);
   state.compiled.insert(state.compiled.begin(), std::move(made));
-  if (state.compiled.size() > most_updates) state.compiled.pop_back();
+  if (state.compiled.size() > max_updates) state.compiled.pop_back();
   return *state.compiled.front();
 }
 

@@ -14,7 +14,7 @@ constexpr std::size_t turns = 4;
 
 /// The input has `shape` for one row, whose extent along `axis` is 1.
 template <class Layer>
-void check_rows(Layer net, const Shape& shape, int axis = 0, std::int64_t rows = most_rows,
+void check_rows(Layer net, const Shape& shape, int axis = 0, std::int64_t rows = max_rows,
                 bool gradients = true) {
   Shape all = shape;
   all[axis] = rows;

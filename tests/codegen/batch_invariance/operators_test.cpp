@@ -175,10 +175,10 @@ std::vector<Trial> trials_of(const std::string& op, const graphs::Row& row, cons
       }
       if (!call.batched[0] || (!all && batched == inputs)) continue;
       try {
-        const Tensors values = inputs_of(sample, call, most_rows, 1000);
-        const std::vector<Tensors> others{inputs_of(sample, call, most_rows, 2000),
-                                          inputs_of(sample, call, most_rows, 3000),
-                                          inputs_of(sample, call, most_rows, 4000)};
+        const Tensors values = inputs_of(sample, call, max_rows, 1000);
+        const std::vector<Tensors> others{inputs_of(sample, call, max_rows, 2000),
+                                          inputs_of(sample, call, max_rows, 3000),
+                                          inputs_of(sample, call, max_rows, 4000)};
         call.function = [block = block_of(op, sample, values)](const Tensors& x) mutable {
           return Tensors(block(x));
         };

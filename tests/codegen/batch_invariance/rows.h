@@ -16,7 +16,7 @@ namespace batch_invariance {
 inline constexpr std::int64_t sizes[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  11, 13, 15,
                                          16, 17, 23, 24, 31, 32, 33, 48, 64, 65, 100};
 static_assert(std::size(sizes) == 23);
-inline constexpr std::int64_t most_rows = 100;
+inline constexpr std::int64_t max_rows = 100;
 
 /// A function of rows that lie along one axis.
 struct Call {
@@ -44,7 +44,7 @@ std::vector<std::uint64_t> row_bits(const kiln::Tensor& t, int axis, std::int64_
 
 /// Of each result, the bits of each of the first `rows` rows, computed alone. Throws what the call throws.
 using Alone = std::vector<std::vector<std::vector<std::uint64_t>>>;
-Alone rows_alone(const Call& call, const kiln::Tensors& inputs, std::int64_t rows = most_rows);
+Alone rows_alone(const Call& call, const kiln::Tensors& inputs, std::int64_t rows = max_rows);
 
 /// Runs the call on the first `size` rows: what differs from rows alone, in words. `call` may be another form
 /// of the one that computed these.

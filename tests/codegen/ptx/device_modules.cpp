@@ -161,7 +161,7 @@ int cuFuncSetAttribute(void* function, int attribute, int value) {
   if (!device().modules.contains(static_cast<Kernel*>(function))) return invalid_handle;
   Kernel& k = *static_cast<Kernel*>(function);
   const std::size_t bytes = k.entry.shared_bytes + static_cast<std::size_t>(value);
-  if (attribute != max_dynamic_shared_bytes || value < 0 || bytes > most_shared_of_card) return invalid_value;
-  return k.most_shared = bytes, success;
+  if (attribute != max_dynamic_shared_bytes || value < 0 || bytes > max_shared_of_card) return invalid_value;
+  return k.max_shared = bytes, success;
 }
 }

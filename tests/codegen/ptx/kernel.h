@@ -13,7 +13,7 @@ struct Kernel {
   std::string text;
   Entry entry;  // views of the text
   void (*run)(Thread*) = nullptr;
-  std::size_t most_shared = std::size_t{48} << 10;  ///< static and of a launch; cuFuncSetAttribute raises it
+  std::size_t max_shared = std::size_t{48} << 10;  ///< static and of a launch; cuFuncSetAttribute raises it
   struct Code;
   std::shared_ptr<Code> code;
 };

@@ -26,7 +26,7 @@ std::uint64_t seed() {
 }
 
 /// Each has a mark.
-constexpr std::uint64_t most_threads = std::uint64_t{1} << 31;
+constexpr std::uint64_t max_threads = std::uint64_t{1} << 31;
 
 /// The numbers below `count` in an order that the seed chooses.
 class Order {
@@ -90,7 +90,7 @@ Launch::Launch(const Kernel& kernel, Extent grid, Extent block, std::size_t shar
       memory_(memory) {}
 
 Launch::Result Launch::run() {
-  if (grid_.count() > most_threads / block_.count()) {
+  if (grid_.count() > max_threads / block_.count()) {
     std::fprintf(stderr, "ptx device: a launch of more than 2^31 threads is too large to be followed\n");
     return failed;
   }

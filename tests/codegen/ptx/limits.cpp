@@ -7,8 +7,8 @@
 namespace kiln::ptx {
 namespace {
 
-constexpr std::uint64_t most_threads = 1024;
-constexpr Extent most_block{1024, 1024, 64}, most_grid{0x7fffffff, 65535, 65535};
+constexpr std::uint64_t max_threads = 1024;
+constexpr Extent max_block{1024, 1024, 64}, max_grid{0x7fffffff, 65535, 65535};
 
 bool is_within(Extent e, Extent most) {
   return e.x > 0 && e.y > 0 && e.z > 0 && e.x <= most.x && e.y <= most.y && e.z <= most.z;
@@ -19,19 +19,19 @@ bool is_within(Extent e, Extent most) {
 int attribute_of_card(int attribute) {
   switch (attribute) {
     case 1:
-      return most_threads;  // threads of a block
+      return max_threads;  // threads of a block
     case 2:
-      return static_cast<int>(most_block.x);
+      return static_cast<int>(max_block.x);
     case 3:
-      return static_cast<int>(most_block.y);
+      return static_cast<int>(max_block.y);
     case 4:
-      return static_cast<int>(most_block.z);
+      return static_cast<int>(max_block.z);
     case 5:
-      return static_cast<int>(most_grid.x);
+      return static_cast<int>(max_grid.x);
     case 6:
-      return static_cast<int>(most_grid.y);
+      return static_cast<int>(max_grid.y);
     case 7:
-      return static_cast<int>(most_grid.z);
+      return static_cast<int>(max_grid.z);
     case 8:
       return 48 << 10;  // shared memory of a block
     case 10:
@@ -39,7 +39,7 @@ int attribute_of_card(int attribute) {
     case 16:
       return 108;  // multiprocessors
     case 97:
-      return static_cast<int>(most_shared_of_card);  // shared memory of a block that opts in
+      return static_cast<int>(max_shared_of_card);  // shared memory of a block that opts in
     default:
       return 0;
   }
@@ -51,18 +51,18 @@ bool is_possible(const Kernel& k, Extent grid, Extent block, std::size_t shared_
     std::fprintf(stderr, "ptx device: kernel %s: %s\n", std::string(e.name).c_str(), why.c_str());
     return false;
   };
-  if (!is_within(block, most_block) || block.count() > most_threads)
+  if (!is_within(block, max_block) || block.count() > max_threads)
     return refuse(
         fmt::format("a block of ({}, {}, {}) threads: the card takes 1024, (1024, 1024, 64) along the axes",
                     block.x, block.y, block.z));
-  if (e.most_threads != 0 && block.count() > e.most_threads)
-    return refuse(fmt::format("a block of {} threads: the kernel is for {}", block.count(), e.most_threads));
-  if (!is_within(grid, most_grid))
+  if (e.max_threads != 0 && block.count() > e.max_threads)
+    return refuse(fmt::format("a block of {} threads: the kernel is for {}", block.count(), e.max_threads));
+  if (!is_within(grid, max_grid))
     return refuse(fmt::format("a grid of ({}, {}, {}) blocks: the card takes (2147483647, 65535, 65535)",
                               grid.x, grid.y, grid.z));
-  if (e.shared_bytes + shared_bytes > k.most_shared)
+  if (e.shared_bytes + shared_bytes > k.max_shared)
     return refuse(fmt::format("{} bytes of shared memory and {} of the launch: the card gives a block {}",
-                              e.shared_bytes, shared_bytes, k.most_shared));
+                              e.shared_bytes, shared_bytes, k.max_shared));
   return true;
 }
 

@@ -8,7 +8,7 @@ namespace kiln::ptx {
 bool is_possible(const Kernel&, Extent grid, Extent block, std::size_t shared_bytes);
 
 /// With cuFuncSetAttribute.
-constexpr std::size_t most_shared_of_card = std::size_t{163} << 10;
+constexpr std::size_t max_shared_of_card = std::size_t{163} << 10;
 
 /// A number of CUdevice_attribute; 0 for what is not known.
 int attribute_of_card(int attribute);

@@ -179,7 +179,7 @@ Changes changes_of(const Instruction& i) {
 constexpr std::string_view registers =
     ".reg .b16 %mutant16_<2>;\n.reg .b32 %mutant32_<2>;\n.reg .b64 %mutant64_<2>;\n";
 
-constexpr std::size_t most_alike = 64, kept = 8;
+constexpr std::size_t max_alike = 64, kept = 8;
 
 /// Keeps what is evenly spaced of instructions that are alike.
 void thin_out(std::vector<Mutant>& mutants) {
@@ -192,7 +192,7 @@ void thin_out(std::vector<Mutant>& mutants) {
       of_kind.push_back(m.begin);
   std::erase_if(mutants, [&](const Mutant& m) {
     const auto& of_kind = places[kind_of(m)];
-    const std::size_t step = of_kind.size() > most_alike ? of_kind.size() / kept : 1;
+    const std::size_t step = of_kind.size() > max_alike ? of_kind.size() / kept : 1;
     const auto at = std::find(of_kind.begin(), of_kind.end(), m.begin) - of_kind.begin();
     return static_cast<std::size_t>(at) % step != 0;
   });

@@ -39,8 +39,8 @@ constexpr Target targets[] = {{50, 40}, {52, 41}, {53, 42},  {60, 50}, {61, 50},
                               {70, 60}, {72, 61}, {75, 63},  {80, 70}, {86, 71}, {87, 74},
                               {89, 78}, {90, 78}, {100, 86}, {120, 87}};
 
-constexpr std::size_t most_parameter_bytes = 4096, most_shared_bytes = std::size_t{48} << 10,
-                      most_local_bytes = std::size_t{512} << 10;
+constexpr std::size_t max_parameter_bytes = 4096, max_shared_bytes = std::size_t{48} << 10,
+                      max_local_bytes = std::size_t{512} << 10;
 
 /// Takes the first part off.
 std::string_view take_part(std::string_view& s) {
@@ -82,12 +82,12 @@ void check_forms(const Entry& e) {
       if ((e.version < f.version || e.arch < f.arch) && has(line.opcode, f.parts))
         refuse("'{}' needs .version {}.{} and .target sm_{}: this is {}.{} for sm_{}", line.text,
                f.version / 10, f.version % 10, f.arch, e.version / 10, e.version % 10, e.arch);
-  if (e.parameter_bytes > most_parameter_bytes)
-    refuse("{} bytes of parameters: an entry has at most {}", e.parameter_bytes, most_parameter_bytes);
-  if (e.shared_bytes > most_shared_bytes)
-    refuse("{} bytes of shared memory: an entry declares at most {}", e.shared_bytes, most_shared_bytes);
-  if (e.local_bytes > most_local_bytes)
-    refuse("{} bytes of local memory: a thread has at most {}", e.local_bytes, most_local_bytes);
+  if (e.parameter_bytes > max_parameter_bytes)
+    refuse("{} bytes of parameters: an entry has at most {}", e.parameter_bytes, max_parameter_bytes);
+  if (e.shared_bytes > max_shared_bytes)
+    refuse("{} bytes of shared memory: an entry declares at most {}", e.shared_bytes, max_shared_bytes);
+  if (e.local_bytes > max_local_bytes)
+    refuse("{} bytes of local memory: a thread has at most {}", e.local_bytes, max_local_bytes);
 }
 
 }  // namespace kiln::ptx

@@ -173,8 +173,8 @@ class Parser {
   }
   /// "256, 1, 1"
   void add_most_threads(std::string_view s) {
-    entry_.most_threads = 1;
-    for (const std::string_view extent : operands_of(s)) entry_.most_threads *= number(extent, line_);
+    entry_.max_threads = 1;
+    for (const std::string_view extent : operands_of(s)) entry_.max_threads *= number(extent, line_);
   }
 
   void add_shared(std::string_view s, bool is_extern) {

@@ -56,7 +56,7 @@ struct Entry {
   std::size_t local_bytes = 0;     ///< with alignment, for a first byte aligned to 16
   unsigned version = 0, arch = 0;  ///< .version 7.0 is 70, .target sm_80 80
   std::string_view arch_suffix;    ///< "a" of sm_90a
-  std::size_t most_threads = 0;    ///< .maxntid and .reqntid: of a block; 0: not said
+  std::size_t max_threads = 0;     ///< .maxntid and .reqntid: of a block; 0: not said
   bool waits = false;              ///< has barriers, shuffles, votes or products of matrices
   std::deque<std::string> own;     ///< text that differs from the PTX: of operands, of several lines
 };

@@ -19,7 +19,7 @@ using graphs::Sample;
 
 namespace {
 
-constexpr std::size_t most_subjects = 6;  // of one operator
+constexpr std::size_t max_subjects = 6;  // of one operator
 
 /// "3x5", "()" without axes.
 std::string extents_text(const Shape& shape) {
@@ -82,7 +82,7 @@ std::vector<Subject> subjects() {
       if (!known.contains(op)) continue;
       std::set<std::string> ways;
       for (const Sample& sample : row.samples)
-        if (ways.size() < most_subjects && is_subject(sample) && ways.insert(way_of(sample)).second)
+        if (ways.size() < max_subjects && is_subject(sample) && ways.insert(way_of(sample)).second)
           list.push_back({op, &sample, row.states, key_of(op, sample)});
     }
   return list;

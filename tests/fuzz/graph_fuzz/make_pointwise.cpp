@@ -26,7 +26,7 @@ MadeList sampled(Maker& m) {
   MadeList inputs;
   for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
     const Input& input = sample.inputs[i];
-    if (input.shape.elements() > m.most_elements()) throw Error("larger than wanted");
+    if (input.shape.elements() > m.max_elements()) throw Error("larger than wanted");
     const DType d = input.dtype.value_or(dtype);
     const bool indices = input.values.kind == Values::Kind::indices,
                own = indices || input.shape.elements() == 0 || i + row.states >= sample.inputs.size();

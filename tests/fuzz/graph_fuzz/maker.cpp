@@ -17,7 +17,7 @@ namespace {
 
 /// Most arrays stay small: structure is looked for. Pictures have room for every way to convolve them, arrays
 /// of a large graph for row fusion.
-constexpr std::int64_t most_of_arrays = 600, most_of_pictures = 5000, most_of_large = 90000;
+constexpr std::int64_t max_array_elements = 600, max_picture_elements = 5000, max_large_elements = 90000;
 
 /// Where nearly all is NaN or infinite nothing can be seen.
 bool blind(const Tensor& t) {
@@ -50,7 +50,7 @@ Maker Maker::for_body() {
   return body;
 }
 
-std::int64_t Maker::most_elements() const { return large_ ? most_of_large : most_of_arrays; }
+std::int64_t Maker::max_elements() const { return large_ ? max_large_elements : max_array_elements; }
 
 DType Maker::pick_dtype() { return chance(2) ? DType::f32 : one_of(all_dtypes); }
 DType Maker::pick_float() { return chance(2) ? DType::f32 : one_of(float_dtypes); }
@@ -104,7 +104,7 @@ MadeList Maker::node(const std::string& op, const MadeList& inputs, const Attrib
   MadeList results;
   for (std::uint32_t k = 0; k < alone.outputs.size(); ++k) {
     const bool picture = result.arrays[k].ndim() == 4;
-    if (result.arrays[k].size() > std::max(picture ? most_of_pictures : 0, most_elements()))
+    if (result.arrays[k].size() > std::max(picture ? max_picture_elements : 0, max_elements()))
       throw Error("larger than wanted");
     results.push_back({{added.node, k}, result.arrays[k]});
   }
@@ -139,7 +139,7 @@ Made Maker::array(const Shape& shape, DType dtype) {
   const std::size_t choice = pick(6);
   if (choice > 1)
     if (const auto made = alike(shape, dtype)) return *made;
-  const bool own = choice % 2 == 0 || shape.elements() == 0 || shape.elements() > most_of_arrays;
+  const bool own = choice % 2 == 0 || shape.elements() == 0 || shape.elements() > max_array_elements;
   return own ? variable(shape, dtype) : adapted(some_value(), shape, dtype);
 }
 

@@ -37,7 +37,7 @@ class Maker {
   int depth() const { return depth_; }
   /// Whether arrays are large enough for kernels that work on a few rows at a time.
   bool large() const { return large_; }
-  std::int64_t most_elements() const;
+  std::int64_t max_elements() const;
 
   // Random choice
 

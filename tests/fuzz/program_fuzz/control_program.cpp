@@ -63,8 +63,8 @@ class Generator {
   int any(const Scope& scope) {
     return choose(scope, [](int) { return true; });
   }
-  int of_form(const Scope& scope, Form wanted, int least_level = 0) {
-    return choose(scope, [&](int i) { return form(i) == wanted && level(i) >= least_level; });
+  int of_form(const Scope& scope, Form wanted, int min_level = 0) {
+    return choose(scope, [&](int i) { return form(i) == wanted && level(i) >= min_level; });
   }
   double number() {
     const int whole = pick(5) - 2;
@@ -107,10 +107,9 @@ class Generator {
     add_cond(body, scope, depth, level);
   }
 
-  void add_write(Body& body, const Scope& scope, int operand, int least_level) {
-    const int target = choose(scope, [&](int i) {
-      return form(i) != Form::steps && (writes_anywhere_ || level(i) >= least_level);
-    });
+  void add_write(Body& body, const Scope& scope, int operand, int min_level) {
+    const int target = choose(
+        scope, [&](int i) { return form(i) != Form::steps && (writes_anywhere_ || level(i) >= min_level); });
     if (target < 0) return;
     Step s = step(Kind::write, scope);
     s.a = target;
@@ -165,11 +164,10 @@ class Generator {
   }
 
   /// The variable that a body returns for `wanted`, sometimes one that it returned before.
-  int returned(const Scope& scope, const std::vector<int>& before, Form wanted, int least_level = 0) {
-    if (!before.empty() && pick(4) == 0 && form(before.back()) == wanted &&
-        level(before.back()) >= least_level)
+  int returned(const Scope& scope, const std::vector<int>& before, Form wanted, int min_level = 0) {
+    if (!before.empty() && pick(4) == 0 && form(before.back()) == wanted && level(before.back()) >= min_level)
       return before.back();
-    return of_form(scope, wanted, least_level);
+    return of_form(scope, wanted, min_level);
   }
 
   void add_foreach(Body& body, Scope& scope, int depth, int level) {
@@ -180,7 +178,7 @@ class Generator {
     // Steps that write into a state which may be an array from outside are recorded one by one. Within a
     // branch they would then write outside of it.
     const bool writes_states = level > 0 && pick(2) == 0;
-    const int least_level = writes_states ? level : 0;
+    const int min_level = writes_states ? level : 0;
     Scope inner = scope;
     Body loop;
     const auto argument = [&](Form form, int of_level) {
@@ -192,14 +190,14 @@ class Generator {
       const int state = choose(scope, [&](int i) { return form(i) != Form::steps; });
       if (state < 0) break;
       s.inputs.push_back(state);
-      argument(form(state), least_level);
+      argument(form(state), min_level);
     }
     add_steps(loop, inner, 1 + pick(4), depth + 1, level);
     if (use_draws(loop, inner, level)) loop.outputs.push_back(fresh(loop, inner, row, level, {}));
     for (int outputs = pick(3); outputs > 0; --outputs)
       loop.outputs.push_back(returned(inner, loop.outputs, row));
     for (std::size_t i = 1; i < loop.arguments.size(); ++i)
-      loop.states.push_back(returned(inner, loop.states, form(loop.arguments[i]), least_level));
+      loop.states.push_back(returned(inner, loop.states, form(loop.arguments[i]), min_level));
     if (loop.outputs.empty() && loop.states.empty()) loop.outputs.push_back(loop.arguments[0]);
     for (std::size_t i = 0; i < loop.outputs.size(); ++i)
       define(s, scope, through_rows ? Form::full : Form::steps, level);

@@ -11,7 +11,7 @@ using namespace kiln;
 
 namespace {
 
-double least_subnormal(DType d) {
+double min_subnormal(DType d) {
   switch (d) {
     case DType::f64:
       return std::numeric_limits<double>::denorm_min();
@@ -40,7 +40,7 @@ double greatest(DType d) {
 Tensor reals(const Shape& shape, DType dtype, std::mt19937_64& random, bool special) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double small = least_subnormal(dtype), great = greatest(dtype);
+  const double small = min_subnormal(dtype), great = greatest(dtype);
   const double usual[] = {-0.0, 0, 1, -1, 0.5, -0.5, 2, 3, small, -3 * small, 1.5, -2.5};
   const double rare[] = {nan, infinity, -infinity, great, -great, -nan, 1e4, -1e4};
   std::vector<double> values(static_cast<std::size_t>(shape.elements()));
