@@ -35,8 +35,8 @@ class BodyRecorder {
 
   /// Finishes the body. A result is copied if it is a variable, a captured value or an earlier result: each
   /// head of a subgraph is a separate node, as in MXNet. If more than two results are one value, each of them
-  /// among the first `stacked` is copied, as in a loop that runs step by step: the order of additions to its
-  /// gradient depends on it.
+  /// among the first `stacked` is copied, as in a loop that runs step by step. The order of additions to its
+  /// gradient depends on the copies.
   ir::SubgraphPtr finish(const std::vector<Tensor>& results, std::source_location where,
                          bool keep_unused = true, std::size_t stacked = 0);
 

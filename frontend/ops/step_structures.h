@@ -28,7 +28,7 @@ class StepStructures {
       : gradient_(gradient), heads_(std::move(heads)), types_(std::move(types)) {}
 
   const StepStructure& of(const Flags& states_after);
-  /// The sequence of at most `steps` steps, the last of which has these states after it.
+  /// The sequence of at most `steps` steps; `states` have a gradient after the last one.
   StepSequence sequence(Flags states, std::int64_t steps);
   /// The same steps with the longest tail of one structure as one element.
   StepSequence merged(StepSequence s);
