@@ -15,6 +15,8 @@ std::vector<const OpDef*> collect() {
                       ops::scalar_ops,
                       ops::create_ops,
                       ops::shape_ops,
+                      ops::broadcast_ops,
+                      ops::join_ops,
                       ops::slice_ops,
                       ops::reduce_ops,
                       ops::product_ops,

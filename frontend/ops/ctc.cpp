@@ -31,6 +31,15 @@ Value log_sum(Primitives& p, std::vector<Value> terms) {
   return p.add(shift, p.unary(Unary::log, sum));
 }
 
+/// log(sum of exp) over the places of x (N, S).
+Value log_sum_of_places(Primitives& p, Value x) {
+  const Shape shape = p.shape(x);
+  Value shift = shift_of(p, p.reduce(Reduce::max, x, {1}));
+  Value sum = p.reduce(Reduce::sum,
+                       p.unary(Unary::exp_nonpositive, p.sub(x, p.broadcast_along(shift, shape, 0))), {1});
+  return p.add(shift, p.unary(Unary::log, sum));
+}
+
 Value log_softmax_of_classes(Primitives& p, Value x) {
   const Shape shape = p.shape(x), axes{2};
   auto spread = [&](Value r) { return p.broadcast_to(p.keep_dims(r, shape, axes), shape); };
@@ -150,12 +159,7 @@ Alignments align(Primitives& p, Args in, const Attrs& a, bool with_alphas) {
   Value end = p.broadcast_along(p.mul(label_count, integers({batch}, 2)), extended, 0);
   z.ends = p.binary(Binary::logical_or, p.compare(Compare::eq, place, end),
                     p.compare(Compare::eq, place, p.sub(end, integers(extended, 1))));
-  Value at_end = p.select(z.ends, last[0], nothing);
-  Value shift = shift_of(p, p.reduce(Reduce::max, at_end, {1}));
-  Value sum =
-      p.reduce(Reduce::sum,
-               p.unary(Unary::exp_nonpositive, p.sub(at_end, p.broadcast_along(shift, extended, 0))), {1});
-  z.log_probability = p.add(shift, p.unary(Unary::log, sum));
+  z.log_probability = log_sum_of_places(p, p.select(z.ends, last[0], nothing));
   return z;
 }
 

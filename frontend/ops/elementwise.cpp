@@ -227,8 +227,9 @@ void add_pair(std::vector<OpDef>& ops, std::string_view equal, std::vector<std::
                  .shape_rule = broadcast_shape});
 }
 
-std::vector<OpDef> make() {
-  std::vector<OpDef> ops{
+/// Functions of one array.
+std::vector<OpDef> unary_rows() {
+  return {
       define("abs", {}, "|x|", unary<Unary::abs>),
       define("sign", {}, "-1, 0 or 1", unary<Unary::sign>),
       define("ceil", {}, "The least integer not below x.", unary<Unary::ceil>),
@@ -294,6 +295,10 @@ std::vector<OpDef> make() {
       define("zeros_like", {}, "Zeros of the shape and dtype of x.", zeros_like),
       define("ones_like", {}, "Ones of the shape and dtype of x.", ones_like),
   };
+}
+
+/// Functions of two arrays, of one shape and broadcast.
+void add_pairs(std::vector<OpDef>& ops) {
   add_pair<Binary::add>(ops, "elemwise_add", {"_Plus", "_add", "_plus"}, "broadcast_add", {"broadcast_plus"},
                         "lhs + rhs");
   add_pair<Binary::sub>(ops, "elemwise_sub", {"_Minus", "_minus", "_sub"}, "broadcast_sub",
@@ -324,6 +329,11 @@ std::vector<OpDef> make() {
                                "1 where one is not 0.");
   add_pair<Binary::logical_xor>(ops, "_logical_xor", {"_Logical_Xor"}, "broadcast_logical_xor", {},
                                 "1 where just one is not 0.");
+}
+
+std::vector<OpDef> make_elementwise() {
+  std::vector<OpDef> ops = unary_rows();
+  add_pairs(ops);
   ops.push_back({.name = "add_n",
                  .aliases = {"ElementWiseSum"},
                  .summary = "The sum of arrays of one shape.",
@@ -346,7 +356,7 @@ std::vector<OpDef> make() {
 }  // namespace
 
 std::span<const OpDef> elementwise_ops() {
-  static const std::vector<OpDef> ops = make();
+  static const std::vector<OpDef> ops = make_elementwise();
   return ops;
 }
 

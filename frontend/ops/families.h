@@ -11,7 +11,9 @@ namespace kiln::ops {
 std::span<const ir::OpDef> elementwise_ops();  ///< pointwise functions of one or more arrays
 std::span<const ir::OpDef> scalar_ops();       ///< an array with a number
 std::span<const ir::OpDef> create_ops();       ///< creation
-std::span<const ir::OpDef> shape_ops();        ///< shapes, layouts and concatenation
+std::span<const ir::OpDef> shape_ops();        ///< shapes and orders of elements
+std::span<const ir::OpDef> broadcast_ops();    ///< broadcasting and tiling
+std::span<const ir::OpDef> join_ops();         ///< concatenation and stacking
 std::span<const ir::OpDef> slice_ops();        ///< slices
 std::span<const ir::OpDef> reduce_ops();       ///< reductions
 std::span<const ir::OpDef> product_ops();      ///< contractions

@@ -88,6 +88,17 @@ std::vector<AttrSpec> attrs(std::vector<AttrSpec> own) {
   return own;
 }
 
+/// A sampler whose result has the shape and dtype of its input.
+template <Sample sample>
+OpDef like_data(std::string_view name, std::string_view summary, const std::vector<AttrSpec>& own) {
+  return {.name = name,
+          .summary = summary,
+          .inputs = {"data"},
+          .attrs = own,
+          .compose = like<sample>,
+          .shape_rule = elementwise_shape};
+}
+
 }  // namespace
 
 std::span<const OpDef> random_ops() {
@@ -136,36 +147,13 @@ std::span<const OpDef> random_ops() {
        .attrs = {required("loc", AttrKind::real), required("scale", AttrKind::real), tuple_or_none("size"),
                  context_attr(), dtype_attr("float32")},
        .compose = of_size<normal>},
-      {.name = "_random_uniform_like",
-       .summary = "Uniform in [low, high), of the shape and dtype of data.",
-       .inputs = {"data"},
-       .attrs = uniform_attrs,
-       .compose = like<uniform>,
-       .shape_rule = elementwise_shape},
-      {.name = "_random_normal_like",
-       .summary = "Normal, of the shape and dtype of data.",
-       .inputs = {"data"},
-       .attrs = normal_attrs,
-       .compose = like<normal>,
-       .shape_rule = elementwise_shape},
-      {.name = "_random_exponential_like",
-       .summary = "Exponential, of the shape and dtype of data.",
-       .inputs = {"data"},
-       .attrs = rate,
-       .compose = like<exponential>,
-       .shape_rule = elementwise_shape},
-      {.name = "_random_gamma_like",
-       .summary = "Gamma, of the shape and dtype of data.",
-       .inputs = {"data"},
-       .attrs = gamma_attrs,
-       .compose = like<gamma>,
-       .shape_rule = elementwise_shape},
-      {.name = "_random_poisson_like",
-       .summary = "Poisson, of the shape and dtype of data.",
-       .inputs = {"data"},
-       .attrs = rate,
-       .compose = like<poisson>,
-       .shape_rule = elementwise_shape},
+      like_data<uniform>("_random_uniform_like", "Uniform in [low, high), of the shape and dtype of data.",
+                         uniform_attrs),
+      like_data<normal>("_random_normal_like", "Normal, of the shape and dtype of data.", normal_attrs),
+      like_data<exponential>("_random_exponential_like", "Exponential, of the shape and dtype of data.",
+                             rate),
+      like_data<gamma>("_random_gamma_like", "Gamma, of the shape and dtype of data.", gamma_attrs),
+      like_data<poisson>("_random_poisson_like", "Poisson, of the shape and dtype of data.", rate),
       {.name = "_shuffle",
        .aliases = {"_npi_shuffle", "shuffle"},
        .summary = "Shuffles along the first axis.",

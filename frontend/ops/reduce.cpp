@@ -228,59 +228,31 @@ Values argmax_channel(Primitives& p, Args in, const Attrs&) {
   return {arg_extreme(p, in[0], 1, Reduce::max, p.dtype(in[0]))};
 }
 
+/// A reduction over the attribute `axis`.
+OpDef over_axes(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
+                Values (*compose)(Primitives&, Args, const Attrs&)) {
+  return {.name = name,
+          .aliases = std::move(aliases),
+          .summary = summary,
+          .inputs = {"data"},
+          .attrs = {tuple_or_none("axis"), bool_attr("keepdims", false), bool_attr("exclude", false)},
+          .compose = compose,
+          .shape_rule = reduction_shape<axis_name>};
+}
+
 }  // namespace
 
 std::span<const OpDef> reduce_ops() {
   static const std::vector<std::string_view> one{"data"};
-  static const std::vector<AttrSpec> attrs{tuple_or_none("axis"), bool_attr("keepdims", false),
-                                           bool_attr("exclude", false)};
   static const std::vector<AttrSpec> place{or_none("axis", AttrKind::integer), bool_attr("keepdims", false)};
   static const std::vector<OpDef> rows{
-      {.name = "sum",
-       .aliases = {"sum_axis"},
-       .summary = "The sum over axes.",
-       .inputs = one,
-       .attrs = attrs,
-       .compose = plain<Reduce::sum>,
-       .shape_rule = reduction_shape<axis_name>},
-      {.name = "mean",
-       .summary = "The mean over axes.",
-       .inputs = one,
-       .attrs = attrs,
-       .compose = mean,
-       .shape_rule = reduction_shape<axis_name>},
-      {.name = "prod",
-       .summary = "The product over axes.",
-       .inputs = one,
-       .attrs = attrs,
-       .compose = plain<Reduce::prod>,
-       .shape_rule = reduction_shape<axis_name>},
-      {.name = "nansum",
-       .summary = "The sum over axes, NaN as 0.",
-       .inputs = one,
-       .attrs = attrs,
-       .compose = plain<Reduce::sum, NaN::is_neutral>,
-       .shape_rule = reduction_shape<axis_name>},
-      {.name = "nanprod",
-       .summary = "The product over axes, NaN as 1.",
-       .inputs = one,
-       .attrs = attrs,
-       .compose = plain<Reduce::prod, NaN::is_neutral>,
-       .shape_rule = reduction_shape<axis_name>},
-      {.name = "max",
-       .aliases = {"max_axis"},
-       .summary = "The maximum over axes; NaN propagates.",
-       .inputs = one,
-       .attrs = attrs,
-       .compose = plain<Reduce::max>,
-       .shape_rule = reduction_shape<axis_name>},
-      {.name = "min",
-       .aliases = {"min_axis"},
-       .summary = "The minimum over axes; NaN propagates.",
-       .inputs = one,
-       .attrs = attrs,
-       .compose = plain<Reduce::min>,
-       .shape_rule = reduction_shape<axis_name>},
+      over_axes("sum", {"sum_axis"}, "The sum over axes.", plain<Reduce::sum>),
+      over_axes("mean", {}, "The mean over axes.", mean),
+      over_axes("prod", {}, "The product over axes.", plain<Reduce::prod>),
+      over_axes("nansum", {}, "The sum over axes, NaN as 0.", plain<Reduce::sum, NaN::is_neutral>),
+      over_axes("nanprod", {}, "The product over axes, NaN as 1.", plain<Reduce::prod, NaN::is_neutral>),
+      over_axes("max", {"max_axis"}, "The maximum over axes; NaN propagates.", plain<Reduce::max>),
+      over_axes("min", {"min_axis"}, "The minimum over axes; NaN propagates.", plain<Reduce::min>),
       {.name = "norm",
        .summary = "The 1-norm or 2-norm over axes.",
        .inputs = one,

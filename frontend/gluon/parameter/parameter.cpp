@@ -1,19 +1,9 @@
-// Parameters: values, gradients, initialisation and sharing.
-#include "frontend/autograd/tape.h"
-#include "frontend/call/call_site.h"
+// The handle of a parameter: construction, options, and the printed form.
 #include "frontend/call/line.h"
-#include "frontend/call/op_call.h"
-#include "frontend/call/readable.h"
+#include "frontend/call/numpy_scope.h"
 #include "frontend/call/trace.h"
-#include "frontend/gluon/block/block_state.h"
-#include "frontend/gluon/parameter/initial_values.h"
 #include "frontend/gluon/parameter/parameter_state.h"
-#include "frontend/symbol/symbol_tensor.h"
-#include "frontend/tensor/elements.h"
 #include "runtime/fail.h"
-#include "runtime/log.h"
-
-#include <kiln/autograd.h>
 
 #include <algorithm>
 #include <bit>
@@ -23,64 +13,10 @@
 
 namespace kiln {
 
-using detail::HiddenAttrs;
 using detail::ParameterAccess;
 using detail::ParameterState;
-using detail::TensorAccess;
-
-bool detail::ParameterState::shape_known() const {
-  // A parameter with values may be a scalar or an array without elements, from a file of MXNet's numpy mode.
-  if (ready.load(std::memory_order_acquire)) return true;
-  return !shape.empty() && std::all_of(shape.begin(), shape.end(), [](std::int64_t d) { return d > 0; });
-}
 
 namespace {
-
-Device device_of(const ParameterState& p) { return p.device.value_or(DeviceScope::current()); }
-
-Tensor empty_values(const ParameterState& p) {
-  return detail::TensorAccess::empty(p.shape, p.options.dtype, device_of(p));
-}
-
-Tensor initial_values(const ParameterState& p, const Initializer& init) {
-  try {
-    return kiln::initial_values(init, {p.options.dtype, p.shape}, device_of(p));
-  } catch (const Error& e) {
-    fail("Parameter '{}' of shape {} cannot be initialized: {}", p.name, p.shape.str(), e.what());
-  } catch (const std::bad_alloc&) {
-    fail("Parameter '{}' of shape {} cannot be initialized: out of memory", p.name, p.shape.str());
-  }
-}
-
-/// The parameter's array gets a gradient, as its GradReq says.
-void attach(ParameterState& p) {
-  if (is_floating(p.options.dtype)) detail::attach_gradient(p.data, p.options.grad_req);
-}
-
-/// To be called when the array is new or written, so that no other thread reads it.
-void allow_release(const ParameterState& p) {
-  if (p.weights == Weights::release) TensorAccess::array(p.data)->allow_release();
-}
-
-void publish(ParameterState& p, Tensor data) {
-  p.data = std::move(data);
-  attach(p);
-  allow_release(p);
-  p.deferred.reset();
-  p.ready.store(true, std::memory_order_release);
-}
-
-[[noreturn]] void no_values(const ParameterState& p, std::source_location where) {
-  if (p.deferred)
-    throw DeferredInitializationError(fmt::format(
-        "{}Parameter '{}' has not been initialized yet because initialization was deferred: its shape {} "
-        "follows from the first call. Call the network on one batch first, or give the sizes where its "
-        "layer is made (in_units, in_channels)",
-        line_prefix(where), p.name, p.shape.str()));
-  const std::string unregistered = detail::unregistered_block();
-  fail("{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
-       unregistered.empty() ? "call initialize() on the network first" : unregistered);
-}
 
 void check_multipliers(const std::string& name, double lr_mult, double wd_mult) {
   if (!std::isfinite(lr_mult)) fail("Parameter '{}': lr_mult is {}; it is a finite number", name, lr_mult);
@@ -88,118 +24,18 @@ void check_multipliers(const std::string& name, double lr_mult, double wd_mult) 
     fail("Parameter '{}': wd_mult is {}; it is a finite number, 0 or more", name, wd_mult);
 }
 
-const HiddenAttrs& fix_variable_attrs(ParameterState& p) {
-  if (!p.variable_attrs) {
-    HiddenAttrs attrs;
-    attrs["__dtype__"] = std::to_string(static_cast<int>(p.options.dtype));
-    if (p.options.init.defined()) attrs["__init__"] = p.options.init.text();
-    attrs["__lr_mult__"] = ir::python_float(p.options.lr_mult);
-    if (!p.shape.empty()) attrs["__shape__"] = p.shape.str();
-    attrs["__storage_type__"] = "0";
-    attrs["__wd_mult__"] = ir::python_float(p.options.wd_mult);
-    p.variable_attrs = std::move(attrs);
-  }
-  return *p.variable_attrs;
+/// An option, which hybrid_forward may read.
+template <class T>
+const T& read_option(const ParameterState& p, const T& value) {
+  detail::depend_on(p.options_revision);
+  return value;
 }
-
-/// `shape` with its unknown extents taken from `other`; nothing if the shapes are incompatible.
-std::optional<Shape> merged(const Shape& shape, const Shape& other) {
-  if (shape.empty()) return other;
-  if (other.empty()) return shape;
-  if (shape.rank() != other.rank()) return {};
-  Shape out = shape;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i] <= 0) out[i] = other[i];
-    if (other[i] > 0 && out[i] != other[i]) return {};
-  }
-  return out;
+void set_number(ParameterState& p, double& option, double v) {
+  if (std::bit_cast<std::uint64_t>(std::exchange(option, v)) != std::bit_cast<std::uint64_t>(v))
+    p.options_revision->changed();
 }
-
-ir::NodePtr make_variable(ParameterState& p) {
-  auto node = std::make_shared<ir::Node>();
-  node->name = p.name;
-  std::lock_guard lock(p.mutex);
-  node->attr_text = fix_variable_attrs(p);
-  return node;
-}
-
-thread_local detail::VariableScope* variable_scope = nullptr;
 
 }  // namespace
-
-detail::VariableScope::VariableScope() : outer_(std::exchange(variable_scope, this)) {}
-detail::VariableScope::~VariableScope() { variable_scope = outer_; }
-detail::VariableScope* detail::VariableScope::current() { return variable_scope; }
-
-Tensor detail::VariableScope::variable(const Parameter& p) {
-  ir::NodePtr& node = variables_[&ParameterAccess::state(p)];
-  if (!node) node = make_variable(ParameterAccess::state(p));
-  const bool known = ParameterAccess::state(p).shape_known();
-  const Shape shape = known ? p.shape() : Shape();
-  if (known && node->types.empty()) node->types = {{p.dtype(), shape}};
-  auto array = std::make_shared<Array>(Trace::current(), ir::Entry{node}, shape, known);
-  return TensorAccess::make(std::move(array), 0, shape, p.dtype());
-}
-
-ir::NodePtr detail::VariableScope::find(const Parameter& p) const {
-  const auto it = variables_.find(&ParameterAccess::state(p));
-  return it == variables_.end() ? nullptr : it->second;
-}
-
-detail::HiddenAttrs ParameterAccess::variable_attrs(const Parameter& p) {
-  std::lock_guard lock(p.state_->mutex);
-  return fix_variable_attrs(*p.state_);
-}
-
-void ParameterAccess::finish_deferred(const Parameter& p) {
-  ParameterState& s = *p.state_;
-  if (s.ready.load(std::memory_order_acquire)) return;
-  std::lock_guard lock(s.mutex);
-  if (s.ready.load(std::memory_order_acquire) || !s.deferred) return;
-  if (!s.shape_known())
-    throw DeferredInitializationError(
-        "Parameter '" + s.name + "' cannot be initialized: its shape " + s.shape.str() +
-        " does not follow from the inputs of the first call. Give the whole shape where the "
-        "parameter is made, or override infer_shape() in its block.");
-  publish(s, initial_values(s, *s.deferred));
-}
-
-void ParameterAccess::load(const Parameter& p, const Tensor& values, bool cast_dtype) {
-  ParameterState& s = *p.state_;
-  std::unique_lock lock(s.mutex);
-  const auto shape = merged(s.shape, values.shape());
-  if (!shape)
-    fail("Parameter '{}' has the shape {} and cannot take the saved values, of shape {}", s.name,
-         s.shape.str(), values.shape().str());
-  if (values.dtype() != s.options.dtype && !cast_dtype)
-    fail(
-        "Parameter '{}' is {} and the saved values are {}: cast() the network to {}, or load with "
-        "{{.cast_dtype = "
-        "true}}",
-        s.name, name_of(s.options.dtype), name_of(values.dtype()), name_of(values.dtype()));
-  s.shape = *shape;
-  if (!s.ready) {
-    // An array just read, which the caller's list alone holds, becomes the parameter's without a copy.
-    const bool own = TensorAccess::is_array(values) && TensorAccess::array(values).use_count() == 1;
-    if (own && values.dtype() == s.options.dtype && values.device() == device_of(s))
-      return publish(s, values);
-    publish(s, empty_values(s));
-  }
-  lock.unlock();
-  s.data.copy_from(HostElements(values).data(), values.dtype());
-  allow_release(s);
-}
-
-void ParameterAccess::set_weights(const Parameter& p, Weights weights) {
-  ParameterState& s = *p.state_;
-  const std::lock_guard lock(s.mutex);
-  s.weights = weights;
-  if (!s.ready) return;
-  if (weights == Weights::release)
-    allow_release(s);
-  else
-    static_cast<void>(TensorAccess::array(s.data)->data());
-}
 
 Parameter::Parameter(const std::string& name, const Shape& shape, const ParameterOptions& options,
                      std::source_location where)
@@ -230,48 +66,13 @@ Parameter& Parameter::operator=(Parameter&& o) {
 }
 
 const std::string& Parameter::name() const { return state_->name; }
-Shape Parameter::shape() const {
-  if (state_->ready.load(std::memory_order_acquire)) return state_->shape;
-  std::lock_guard lock(state_->mutex);
-  return state_->shape;
-}
-
-void Parameter::set_shape(const Shape& shape) {
-  std::lock_guard lock(state_->mutex);
-  const auto both = merged(state_->shape, shape);
-  if (!both || (state_->ready && *both != state_->shape))
-    fail("Parameter '{}' has the shape {} and cannot get the shape {}", name(), state_->shape.str(),
-         shape.str());
-  if (*both == state_->shape) return;
-  fix_variable_attrs(*state_);
-  state_->shape = *both;
-}
-
-DType Parameter::dtype() const {
-  detail::depend_on(state_->revision);
-  return state_->options.dtype;
-}
-namespace {
-
-/// An option, which hybrid_forward may read.
-template <class T>
-const T& read_option(const ParameterState& p, const T& value) {
-  detail::depend_on(p.options_revision);
-  return value;
-}
-void set_number(ParameterState& p, double& option, double v) {
-  if (std::bit_cast<std::uint64_t>(std::exchange(option, v)) != std::bit_cast<std::uint64_t>(v))
-    p.options_revision->changed();
-}
-
-}  // namespace
 
 GradReq Parameter::grad_req() const { return read_option(*state_, state_->options.grad_req); }
 void Parameter::set_grad_req(GradReq req) {
   const GradReq now = state_->options.differentiable ? req : GradReq::null;
   if (std::exchange(state_->options.grad_req, now) == now) return;
   state_->options_revision->changed();
-  if (is_initialized()) attach(*state_);
+  if (is_initialized()) state_->attach_gradient();
 }
 double Parameter::lr_mult() const { return read_option(*state_, state_->options.lr_mult); }
 void Parameter::set_lr_mult(double v, std::source_location where) {
@@ -288,154 +89,6 @@ void Parameter::set_init(const Initializer& v) {
   state_->options.init = v;
   state_->options_revision->changed();
 }
-
-void Parameter::initialize(const Initializer& init, const Initializer& default_init, bool force_reinit,
-                           std::source_location where) {
-  at_line(where, [&] { give_values(init, default_init, force_reinit); });
-}
-
-void Parameter::give_values(const Initializer& init, const Initializer& default_init, bool force_reinit) {
-  ParameterState& s = *state_;
-  if (s.constant && !(force_reinit && init.defined())) {
-    if (force_reinit) set_data(*s.constant, {});
-    return;
-  }
-  if (s.ready && !force_reinit) {
-    warn_once(
-        "initialize " + s.name,
-        "Parameter '" + s.name +
-            "' has values already and keeps them; initialize(init, {.force_reinit = true}) gives new ones");
-    return;
-  }
-  const Initializer chosen = init.defined() ? init.of(s.name) : default_init.of(s.name, s.options.init);
-  if (!chosen.defined()) fail("Parameter '{}' has no initializer", s.name);
-  std::unique_lock lock(s.mutex);
-  if (!s.shape_known()) {
-    if (!s.options.allow_deferred_init)
-      fail(
-          "Parameter '{}' cannot be initialized: its shape {} has unknown extents. Give them in its "
-          "constructor, or construct it with {{.allow_deferred_init = true}}",
-          s.name, s.shape.str());
-    s.deferred = chosen;
-    if (!s.device) s.device = DeviceScope::current();
-    return;
-  }
-  Tensor values = initial_values(s, chosen);
-  if (!s.ready) return publish(s, std::move(values));
-  lock.unlock();
-  set_data(values, {});  // into the same array, so that compiled code reads the new values
-}
-
-bool Parameter::is_initialized() const { return state_->ready.load(std::memory_order_acquire); }
-bool Parameter::is_deferred() const {
-  if (is_initialized()) return false;
-  std::lock_guard lock(state_->mutex);
-  return state_->deferred.has_value();
-}
-
-const Tensor& Parameter::data(std::source_location where) const {
-  if (!defined()) fail("{}{}", line_prefix(where), detail::empty_parameter);
-  if (!state_->ready.load(std::memory_order_acquire)) no_values(*state_, where);
-  detail::depend_on(state_->revision);
-  return state_->data;
-}
-
-Tensor Parameter::grad(std::source_location where) const {
-  const Tensor& values = data(where);
-  detail::GradVariable* const variable = detail::variable_of(values);
-  if (!variable)
-    fail("{}Cannot get gradient array for Parameter '{}' because grad_req is null", line_prefix(where),
-         name());
-  return detail::gradient_of(*variable);
-}
-
-void Parameter::zero_grad() {
-  if (is_initialized() && detail::variable_of(state_->data)) state_->data.zero_grad();
-}
-
-void Parameter::set_data(const Tensor& data, std::source_location where) {
-  ParameterState& s = *state_;
-  {
-    std::lock_guard lock(s.mutex);
-    const auto shape = merged(s.shape, data.shape(where));
-    if (!shape)
-      fail("{}Parameter '{}' has shape {} and cannot take values of shape {}", line_prefix(where), s.name,
-           s.shape.str(), data.shape().str());
-    if (!s.ready) {
-      if (!s.deferred) no_values(s, where);
-      s.shape = *shape;
-      publish(s, empty_values(s));
-    }
-  }
-  check_readable(data, "set_data()", where);
-  s.data.copy_from(HostElements(data).data(), data.dtype(), where);
-  allow_release(s);
-}
-
-void Parameter::cast(DType dtype) {
-  ParameterState& s = *state_;
-  std::lock_guard lock(s.mutex);
-  s.options.dtype_by_name = true;
-  s.variable_attrs.reset();
-  s.symbol.reset();
-  if (s.options.dtype == dtype) return;
-  s.options.dtype = dtype;
-  s.revision->changed();
-  if (!s.ready) return;
-  Tensor converted = detail::TensorAccess::empty(s.shape, dtype, s.data.device());
-  converted.copy_from(HostElements(s.data).data(), s.data.dtype());
-  s.data = std::move(converted);
-  attach(s);
-  allow_release(s);
-}
-
-Device Parameter::device() const {
-  detail::depend_on(state_->revision);
-  if (is_initialized()) return state_->data.device();
-  std::lock_guard lock(state_->mutex);
-  return state_->device.value_or(DeviceScope::current());
-}
-
-void Parameter::to(Device device, std::source_location where) {
-  at_line(where, [&] { move(device); });
-}
-
-void Parameter::move(Device device) {
-  ParameterState& s = *state_;
-  const DeviceScope exists(device);
-  std::lock_guard lock(s.mutex);
-  if (!s.ready && std::exchange(s.device, device) != device) s.revision->changed();
-  s.device = device;
-  if (!s.ready || s.data.device() == device) return;
-  const autograd::Pause pause(is_training());
-  const detail::GradVariable* const before = detail::variable_of(s.data);
-  const Tensor gradient = before ? before->grad : Tensor();
-  const bool fresh = before && before->fresh;
-  s.data = s.data.to(device);
-  s.revision->changed();
-  allow_release(s);
-  if (s.constant) return;
-  attach(s);
-  if (detail::GradVariable* const variable = detail::variable_of(s.data); variable && gradient.defined()) {
-    variable->grad = gradient.to(device);
-    variable->fresh = fresh;
-  }
-}
-
-Parameter::operator Tensor() const {
-  Trace* trace = Trace::current();
-  if (!trace) return data(CallSite::caller());
-  if (auto* scope = detail::VariableScope::current()) return scope->variable(*this);
-  if (trace->shapes_known())
-    return trace->capture(data(CallSite::caller()), name(), true, ParameterAccess::variable_attrs(*this));
-  ir::NodePtr fresh = make_variable(*state_);
-  std::lock_guard lock(state_->mutex);
-  if (!state_->symbol) state_->symbol = std::move(fresh);
-  return detail::symbol_tensor({state_->symbol}, dtype());
-}
-
-Operand::Operand(const Parameter& p, std::source_location where)
-    : owned_(at_line(where, [&] { return Tensor(p); })), where_(where) {}
 
 std::string Parameter::str() const {
   const auto& o = state_->options;

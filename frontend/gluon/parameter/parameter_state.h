@@ -50,6 +50,8 @@ struct ParameterState {
   /// The hidden attributes of the parameter's variable. Fixed at its first use, as in MXNet: a file has the
   /// declared shape, `(256, 0)`, not the inferred one.
   std::optional<HiddenAttrs> variable_attrs;
+  /// Under the lock: fixes them, if they are not fixed yet.
+  const HiddenAttrs& fix_variable_attrs();
   /// The variable in composed symbols, shared by all of them.
   ir::NodePtr symbol;
 
@@ -62,6 +64,8 @@ struct ParameterState {
   Parameter another;
 
   bool shape_known() const;
+  /// The array gets a gradient, as the GradReq says.
+  void attach_gradient();
 };
 
 inline constexpr std::string_view empty_parameter =
