@@ -10,12 +10,12 @@ namespace kiln::codegen {
 /// Which code kernels are: for this target, by this version of Kiln and LLVM.
 std::string kernel_stamp(const Backend& backend);
 
-/// The kernels of the requests, in their order: from memory, else from Kiln's build or the disk cache, else
-/// compiled (and stored in both), on the threads that a call may use. Equal requests are compiled once, even
-/// by several threads at the same time. The requests' locations belong to `context`; `graph` is for people.
-/// `stages`, when not null, receives the kernels' texts: the code is generated anew for it. Memory keeps
-/// unused kernels, up to KILN_KERNELS_MAX_COUNT kernels in all; then the least recently requested ones are
-/// unloaded.
+/// The kernels of the requests, in their order. Each is taken from memory, else from Kiln's build or the disk
+/// cache, else compiled and stored in memory and on disk. Compilation uses the threads that a call may use.
+/// Equal requests are compiled once, even by several threads at the same time. The requests' locations belong
+/// to `context`; `graph` is for people. `stages`, when not null, receives the kernels' texts: the code is
+/// generated anew for it. Memory keeps unused kernels, up to KILN_KERNELS_MAX_COUNT kernels in all; then the
+/// least recently requested ones are unloaded.
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,
                                                        const Backend& backend, llvm::StringRef graph,

@@ -37,8 +37,8 @@ struct EpiloguePlan {
 /// operands and its results.
 ///
 /// One axis of the result is the columns, which lanes run along. The other axes are merged if all operands
-/// allow it. The last remaining one is the rows i; the axes outside of it are the outer axes. (If the
-/// epilogue pools (ir/windows.h), the result is the pooled one.) Every operand is addressed as offset + sum
+/// allow it. The last remaining one is the rows i; the axes outside of it are the outer axes. If the epilogue
+/// pools (ir/windows.h), the result is the pooled one. The address of an operand's element is offset + sum
 /// over the outer axes + i * row stride + j * column stride. Strides are parameters.
 class Epilogue {
  public:

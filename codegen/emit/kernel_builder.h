@@ -116,7 +116,7 @@ class KernelBuilder {
   /// Elements a few apart: loads everything from the first to the last, register by register, and selects the
   /// lanes.
   Value load_every(Value address, std::int64_t step, DType d, int lanes, Value mask = {});
-  /// Loads n consecutive elements at each of n addresses, n a power of two, and transposes them: lane j of
+  /// Loads n consecutive elements at each of n addresses, and transposes them; n is a power of two. Lane j of
   /// result i is element i at address j, or 0 if that address is null. `mask` is over the elements of an
   /// address.
   llvm::SmallVector<Value> load_transposed(llvm::ArrayRef<Value> addresses, DType d, Value mask = {});

@@ -35,8 +35,8 @@ inline std::int64_t previous_row_bytes(const Machine& m) { return m.l2.bytes / 4
 
 // Streams.
 
-/// Contiguous results from this size on are stored non-temporally: they do not fit into the share of L3 that
-/// serves a core, a power of two, or into L2 if L3 is no faster than memory.
+/// Contiguous results from this size on are stored non-temporally. They fit neither into L2 nor into a core's
+/// share of L3, which is a power of two, or 0 if L3 is no faster than memory.
 inline std::int64_t min_nontemporal_bytes(const Machine& m) {
   return std::max(m.l2.bytes, 2 * m.streams().l3_bytes);
 }
@@ -89,9 +89,9 @@ inline std::int64_t in_place_rhs_bytes(const Machine& m) { return m.l2.bytes / 4
 /// operands and the results stream through.
 inline std::int64_t packed_block_bytes(const Machine& m) { return m.l2.bytes / 2; }
 
-/// If lanes are chunks of k: maximum number of results; registers of chunks, so that the chains of a line
-/// hide the latency of FMAs; bytes of the elements that all lines of the other operand read, which stay in
-/// L1.
+/// If lanes are chunks of k: the maximum number of results; the registers of chunks, whose chains hide the
+/// latency of FMAs; the bytes of the held operand. These stay in L1, where all lines of the other operand
+/// read them.
 inline constexpr int max_results_of_chunk_lanes = 15, registers_of_chunks = 2;
 inline constexpr std::int64_t held_bytes = 16 * 1024;
 /// Whether lanes are chunks of k (chunk_lanes.cpp). Few results do not hide the latency of FMAs, so that each

@@ -7,9 +7,11 @@
 
 /// A gradient is a chain of additions for each value, so that its bits depend on which reads of a view are
 /// one value. A compiled graph must agree in this with the program that runs step by step.
+///
 ///   - Within a scope the reads of a view are one value, cut out of its array by the first of them. A call of
 ///     a block is a scope, and so is a step or branch of a body: each is a separate graph when it is
 ///     compiled.
+///
 ///   - A handle with an alias number is a separate value, though it shares the memory of an array. Such
 ///     handles are views as arguments of a block, as data of a loop or as states that a step hands on, and
 ///     results of a branch. A handle is this value within one call of a block, in the bodies there too, until

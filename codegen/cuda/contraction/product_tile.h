@@ -4,8 +4,8 @@
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/outer_axes.h"
 
-/// Shared by the schedules of matrix products: the tile of the result that a block of threads has, and
-/// how the operands of a step of k pass through shared memory.
+/// Shared by the schedules of matrix products. A block of threads computes one tile of the result; the
+/// operands of each step of k pass through shared memory.
 namespace kiln::codegen {
 
 /// Whether the larger of two tiles pays: it reads each operand fewer times. But there are fewer of them, and
