@@ -21,12 +21,13 @@ std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& contex
                                                        const Backend& backend, llvm::StringRef graph,
                                                        Stages* stages);
 
-/// Whether a plan has `generic` in place of `special`, which gives the same bits faster. `shared` ones: if
-/// `special` is neither in memory nor on disk, but `generic` is, or an earlier plan could have had it. So the
-/// first size that a program meets has specialised kernels, and later sizes share the generic ones.
+/// Whether a plan gets the kernel `generic` in place of `special`; both give the same bits, `special` faster.
+/// GenericKernels::shared decides by two conditions. `special` is neither in memory nor on disk. `generic`
+/// is, or an earlier plan could have had it. So the first size that a program meets has specialised kernels,
+/// and later sizes share the generic ones.
 bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Backend& backend,
                   GenericKernels which);
-/// A plan could have had this one.
+/// Notes that a plan could have had this generic kernel.
 void remember_generic(const KernelRequest& generic, const Backend& backend);
 
 /// Unloads every kernel that nothing uses; returns how many.

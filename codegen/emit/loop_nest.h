@@ -22,8 +22,8 @@ struct StridedAccess {
   int repeats = 1;   ///< consecutive points that use the same element; the innermost stride is then 1
   int cycle = 1;     ///< elements that consecutive points use in turn; the innermost stride is then 0
   int arrays = 1;    ///< contiguous arrays that consecutive points read in turn, the innermost stride apart
-  /// Consecutive points after which it repeats an element, or its elements, from the first on, or continues
-  /// with the first array.
+  /// The period of the access, in consecutive points: the points that share an element, the elements in turn,
+  /// or the arrays in turn. 1 for other accesses.
   int group() const { return std::max({repeats, cycle, arrays}); }
 };
 

@@ -80,11 +80,11 @@ class Machine {
   std::optional<Streams> streams_;  // null: the host's
 };
 
-/// The machine for code that is for no CPU in particular, such as a GPU's threads: prefetch instructions cost
-/// time.
+/// The machine for code that is for no CPU in particular, such as a GPU's threads. Prefetch instructions do
+/// not speed up its streaming loops, which thus have none.
 const Machine& assumed_machine();
-/// That of KILN_MACHINE, or this machine's. Made once. Any thread. Throws kiln::Error when KILN_MACHINE is no
-/// description.
+/// The model that KILN_MACHINE describes; this machine's if it is unset. Made once. Any thread. Throws
+/// kiln::Error if KILN_MACHINE is no description.
 const Machine& machine();
 
 }  // namespace kiln::codegen

@@ -39,9 +39,9 @@ struct ThreadElements {
 void store_elements(KernelBuilder& e, Epilogue& epilogue, mlir::Value rows, mlir::Value columns,
                     const ThreadElements& elements);
 
-/// A or B: how a block brings a step of k to shared memory, in words, each of `values_of_word` neighbours
-/// along k. The first value of word i of a thread lies at base + first[i] + k * k_stride, with k the step's
-/// plus k[i].
+/// A or B: how a block of threads copies a step of k to shared memory. The copy is by words; a word is
+/// `values_of_word` neighbours along k. A thread copies several words. The first value of its word i is at
+/// base + first[i] + (k[i] + the first k of the step) * k_stride.
 struct StagedOperand {
   using Value = mlir::Value;
   Value base, k_stride;
