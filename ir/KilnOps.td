@@ -369,9 +369,9 @@ def CumulativeOp : Kiln_Op<"cumulative", "GLK.", [SameOperandsAndResultType]> {
 def ReduceOp : Kiln_Op<"reduce", "GL.F"> {
   let summary = "sum, product, maximum or minimum over axes";
   let description = [{
-    Where kept axes lie between reduced axes, these are several runs. The last run is reduced first, its results over the run before it
-    (those of `sum_squares` by `sum`), and so on; runs of one element are left out, if there is another. The elements of a run are
-    numbered r = 0, 1, ... in C order. The order of operations depends on the rank, the reduced axes and their extents, and never on
+    Where kept axes lie between reduced axes, these are several runs. The last run is reduced first, its results over the preceding run,
+    and so on. Results of `sum_squares` are reduced by `sum`. Runs of one element are left out, if there is another. The elements of a
+    run are numbered r = 0, 1, ... in C order. The order of operations depends on the rank, the reduced axes and their extents, and never on
     the extent of a kept axis, even if it is 1:
 
     * `interleaved64`, if the last axis is reduced: blocks of 1024 consecutive r. In each, partial result p[j] for j in 0..63 starts
@@ -384,7 +384,7 @@ def ReduceOp : Kiln_Op<"reduce", "GL.F"> {
     `max_nnan` may be used if a NaN makes the maximum irrelevant: softmax, whose sum is NaN then. `sum_squares` accumulates x * x in
     one rounding (kiln.fma) into p[j] or the chain, and combines these as `sum` does.
 
-    Elements that equal the identity, behind the last other element, change no bit of a `sum` or `sum_squares` (ir/README.md).
+    Elements that equal the identity and follow the last other element change no bit of a `sum` or `sum_squares` (ir/README.md).
   }];
   let arguments = (ins Kiln_ReduceEnum:$kind, Kiln_Tensor:$x, DenseI64ArrayAttr:$axes);
   let results = (outs Kiln_Tensor:$result);
@@ -397,12 +397,12 @@ def DotOp : Kiln_Op<"dot", "GL.F"> {
   let description = [{
     With `transpose_lhs` lhs is stored (batch..., k, m), with `transpose_rhs` rhs is stored (batch..., n, k).
     * `chained512`: k is split into chunks of 512 (the last may be shorter). Each chunk is one chain of fused multiply-adds from +0 in
-      ascending order; the chunk sums are added in order, starting from the first one. The order depends on neither m, n nor the batch,
-      and an element at k on its place alone, so that trailing products of +0 change no sum but -0 (ir/README.md).
+      ascending order; the chunk sums are added in order, starting from the first one. The order depends on neither m, n nor the batch.
+      The place of a product in the order depends on its k alone, so that trailing products of +0 change no sum but -0 (ir/README.md).
     * `tensor_cores`, of NVIDIA GPUs, chosen instead of `chained512` where the precision permits it: operands are f16, bf16 or f32, the
       result f32. Each chunk of 512 is one chain of `mma` instructions from +0 over steps of 16 values of k (f32: 8, whose factors are
-      rounded to TF32 first) in ascending order, the last one filled with zeros; the chunk sums are added as in `chained512`. The order
-      and the roundings within a step are those of the GPU's architecture.
+      rounded to TF32 first) in ascending order, the last one filled with zeros; the chunk sums are added as in `chained512`. The GPU's
+      architecture determines the order and the roundings within a step.
     Integers wrap.
   }];
   let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, Kiln_Algorithm:$algorithm, UnitAttr:$transpose_lhs,
@@ -599,10 +599,11 @@ def FusionOp : Kiln_Op<"fusion", "..K.", [IsolatedFromAbove, SingleBlock]> {
   let summary = "one kernel";
   let description = [{
     The body holds at most one packed contraction, or any number of `reduce` over the same axes of values of one type (the roots); the
-    `pack` of B of a `packed_dot`; pointwise producers of a `reduce`, none of which reads the result of another; a pointwise epilogue of
+    `pack` of B of a `packed_dot`; pointwise producers of a `reduce`, which do not read each other's results; a pointwise epilogue of
     any root; and view operations (chains of broadcast, transpose, slice, reverse, reshape that strides can express) of arguments. All
-    yielded values have the shape of a root's result, or of the pointwise operations if there is no root. A yielded value may pass through a `pad`: the kernel writes the interior of the padded array. Or through an `insert`
-    into an argument: the result aliases that argument, and the kernel overwrites elements of it.
+    yielded values have the shape of a root's result, or of the pointwise operations if there is no root. A yielded value may pass
+    through a `pad`: the kernel writes the interior of the padded array. Or it may pass through an `insert` into an argument: the result
+    aliases that argument, and the kernel overwrites elements of it.
   }];
   let arguments = (ins Variadic<Kiln_Tensor>:$operands);
   let results = (outs Variadic<Kiln_Tensor>:$results);

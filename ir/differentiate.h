@@ -92,8 +92,8 @@ GradientReach gradient_reach(const Subgraph& graph, const GradientRequest& reque
 std::vector<bool> reached_outputs(const Subgraph& graph, const std::vector<bool>& reaching,
                                   std::span<const TensorType> inputs, bool train);
 
-/// The gradients of `body` as an operator composes them: `in` are the inputs of the body that `uses` tells,
-/// then the outputs that it tells, then the heads, then the running sums of `request`.
+/// The gradients of `body` as an operator composes them. `in` holds, in this order, the inputs and the
+/// outputs of the body that `uses` names, then the heads and the running sums of `request`.
 struct GradientUses {
   std::vector<std::int64_t> inputs, outputs;
   std::vector<bool> sums = {};    ///< by sum: whether the graph adds a term to it

@@ -86,9 +86,9 @@ class Primitives {
   Value constant(const TensorType& type, std::span<const std::byte> elements);
   /// The index along `axis`, converted to the dtype.
   Value iota(const TensorType& type, int axis);
-  /// Element i comes from Philox 4x32-10 with counter (i, call counter + draw) and the seed as key.
-  /// float32: uniform in [0, 1), the upper 24 bits of word 0 times 2^-24. float64: the same from 53 bits of
-  /// words 0 and 1. int64: uniform over all numbers, words 0 and 1. Each call takes the next draw.
+  /// Element i comes from Philox 4x32-10 with counter (i, call counter + draw) and the seed as key. Each call
+  /// takes the next draw. A float32 is uniform in [0, 1): the upper 24 bits of word 0 times 2^-24. A float64
+  /// is the same from 53 bits of words 0 and 1. An int64 is uniform over all numbers: words 0 and 1.
   Value random_uniform(const Shape& shape, DType dtype = DType::f32);
   /// Four independent float32 arrays as random_uniform's, from the four words of one draw.
   std::array<Value, 4> random_uniforms(const Shape& shape);

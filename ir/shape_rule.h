@@ -1,4 +1,4 @@
-// Facts about partial shapes, in terms of which shape rules are written.
+// Facts about partial shapes; shape rules are lists of them.
 #pragma once
 #include <kiln/shape.h>
 

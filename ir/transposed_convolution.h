@@ -5,8 +5,8 @@
 namespace kiln::ir {
 
 /// The gradient of the convolution `spec` with respect to its data, at g of (N, C, spatial...). The weight is
-/// (C, F / groups, kernel...) and the result (N, F, stride * (spatial - 1) + dilate * (kernel - 1) + 1 -
-/// pad_low - pad_high + adjust ...). Throws if that leaves nothing.
+/// (C, F / groups, kernel...), the result (N, F, out...). An extent `out` is stride * (spatial - 1) + dilate
+/// * (kernel - 1) + 1 - pad_low - pad_high + adjust. Throws if an extent would not be positive.
 ///
 /// With strides, most taps of an output would multiply zeros between the elements of g. The outputs at one
 /// distance from the next multiple of the stride, a phase, have their taps in common: each phase is a

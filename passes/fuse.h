@@ -18,11 +18,15 @@ inline constexpr llvm::StringLiteral missed_fusion_attr = "kiln.missed_fusion";
 ///
 /// * A contraction (packed_dot, packed_convolution) or a reduce takes its pointwise users as an epilogue, as
 ///   long as one value leaves the kernel.
+///
 /// * A reduce takes its pointwise producers that have no other user, while every operand walks the reduced
 ///   axes as one.
+///
 /// * The epilogue takes the pointwise producers of its other operands that have no other user.
+///
 /// * Other pointwise operations, and the random numbers and gathers that feed them, join along direct uses;
 ///   such a kernel may have several results.
+///
 /// * Splats and iota are cloned into every kernel that uses them (iota: into pointwise kernels and into the
 ///   elementwise producers of a reduction). A view operation is cloned as a view where it amounts to strides
 ///   on a buffer; elsewhere it is a copy in a separate kernel. A kernel never applies a view to a value that

@@ -13,11 +13,11 @@ namespace kiln::passes {
 /// generation, because kernels take addresses as arguments and must not depend on them.
 ///
 /// Each operation with a result gets `kiln.buffers`, an array with one #kiln.place per result
-/// (ir/KilnOps.td). run_loop and run_if get one more, a place in the arena for their scratch memory
-/// (runtime/control.h). The function gets `kiln.arena_bytes` and `kiln.arena_lower_bound` (I64). A pointwise
-/// fusion may overwrite an arena operand of the same size if it is the last reader and reads each element at
-/// the place where it writes one. The pass inserts identity fusions that copy returned arguments and
-/// constants, and values returned twice: each result of the call is written by one operation.
+/// (ir/KilnOps.td). The array of a run_loop or run_if has one more, a place in the arena for its scratch
+/// memory (runtime/control.h). The function gets `kiln.arena_bytes` and `kiln.arena_lower_bound` (I64). A
+/// pointwise fusion may overwrite an arena operand of the same size if it is the last reader and reads each
+/// element at the place where it writes one. The pass inserts identity fusions that copy returned arguments
+/// and constants, and values returned twice: each result of the call is written by one operation.
 ///
 /// Saved values of joint code (passes/joint.h) have fixed places in the saved part of the arena. Before the
 /// forward entry computes them, and after the backward entry reads them for the last time, other values may

@@ -31,7 +31,8 @@ class KILN_API Executable {
 
   /// Makes an executable that does the same faster: of the same plan with other kernels.
   using Refine = Refinement::Make;
-  /// Call number calls + 1 makes it, and runs it, as later calls do. Before the executable is published.
+  /// Call number `calls` + 1 makes it; this call and later ones run it. Set before the executable is
+  /// published.
   void refine_after(std::int64_t calls, Refine refine) {
     refinement_ = std::make_unique<Refinement>(std::move(refine), calls, *this);
   }

@@ -33,7 +33,7 @@ class Overlap {
   template <class Queue>
   std::vector<Buffer> write_back(std::span<const Argument> inputs, std::byte* const* bases,
                                  Queue& queue) const;
-  /// Moves the versions of the inputs that a call has written.
+  /// Increments the versions of the inputs that a call has written.
   void count_writes(std::span<const Argument> inputs) const;
 
  private:

@@ -17,7 +17,8 @@ class Executable;
 class Refinement {
  public:
   using Make = std::function<std::shared_ptr<const Executable>()>;
-  /// Call number calls + 1 makes it. `of`: the executable that runs until then, and if `make` throws.
+  /// Call number `calls` + 1 makes it. `of`: the executable that runs before that call, and afterwards if
+  /// `make` throws.
   Refinement(Make make, std::int64_t calls, const Executable& of);
 
   /// The executable for the next call. Counts the call.

@@ -78,8 +78,8 @@ class KILN_API Buffer {
 /// retired, and the constants that no other list holds are freed with it (runtime/reclaim.h).
 ///
 /// The contents of a parameter may be released once a prepacked constant has all its elements
-/// (allow_release()). data() unpacks them, and they stay from then on: the address that it returns is valid
-/// as always. A Reading returns contents for a while only.
+/// (allow_release()). A call of data() unpacks them, and they stay from then on: the address that it returns
+/// is valid as always. A Reading returns contents for a while only.
 class KILN_API Storage {
  public:
   explicit Storage(Buffer buffer) : buffer_(std::move(buffer)) {}

@@ -11,7 +11,8 @@
 
 namespace kiln::codegen {
 
-/// The kernels of an operation, which run one after the other. Each has all of its operands.
+/// The kernels of an operation, which run one after the other. Each kernel gets all operands of the
+/// operation.
 using Launches = llvm::SmallVector<Launch, 1>;
 
 /// The traits of a target that the driver has to know besides its kernels.

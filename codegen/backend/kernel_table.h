@@ -15,10 +15,10 @@ namespace kiln::codegen {
 struct KernelRow {
   mlir::TypeID operation;
   bool is_root;  ///< of a fusion, not alone
-  /// Whether the row is for this one; null: for all of the kind.
+  /// Whether the row applies to this operation or root; null: to all of the kind.
   std::function<bool(mlir::Operation* root)> applies = {};
-  /// `op`: the operation, or the fusion of `root`. Null: the kernels of the table that this one falls back
-  /// to.
+  /// Launches the kernels. `op`: the operation, or the fusion of `root`. Null: the table that this one falls
+  /// back to has the kernels.
   std::function<Launches(mlir::Operation* op, mlir::Operation* root, const CpuTarget& code)> launch = {};
 };
 
@@ -80,14 +80,15 @@ KernelRow root(bool (*applies)(Root), F launch) {
   return row;
 }
 
-/// A table of kernels. The first row that is for an operation has its kernels. The root of a fusion is the
-/// first operation in its body with a row; a fusion without one has the row of ir::FusionOp.
+/// A table of kernels. The first row that applies to an operation has its kernels. The root of a fusion is
+/// the first operation in its body that a root row applies to. A fusion without a root has the row of
+/// ir::FusionOp.
 class KernelTable {
  public:
   KernelTable(std::initializer_list<KernelRow> rows) : rows_(rows) {}
 
-  /// The kernels of an operation for `code`. `other` has the kernels of the rows that fall back; there no row
-  /// may fall back. Throws an internal error for an operation without a row.
+  /// The kernels of an operation for `code`. `other` has the kernels of the rows that fall back, and must not
+  /// fall back itself. Throws an internal error for an operation without a row.
   Launches launch(mlir::Operation* op, const CpuTarget& code, const KernelTable* other = nullptr) const;
 
  private:

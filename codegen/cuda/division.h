@@ -41,14 +41,14 @@ class Division {
   const LoopNest& nest() const { return nest_; }
   std::int64_t extent() const;
   DivisionPlan plan() const;
-  /// After all other parameters of the kernel, whose number it notes.
+  /// Call it after all other parameters of the kernel: it notes their number.
   void append_params(std::vector<std::int64_t>& params);
 
   /// Emits the body at the points of the iterations [args.begin, args.end): at every `step`-th from `first`
   /// on.
   void emit(KernelBuilder& e, const KernelArgs& args, mlir::Value first, mlir::Value step,
             const LoopNest::PointBody& body) const;
-  /// Emits the body at the only point of an iteration that is a point.
+  /// Emits the body at the point of an iteration, if iterations are points.
   void emit_single(KernelBuilder& e, const KernelArgs& args, const LoopNest::PointBody& body) const;
   /// Emits the body with a thread per point: the point of an iteration, or the points of a row's team in
   /// turn.
@@ -61,7 +61,7 @@ class Division {
   void set(KernelRequest& request) const;
 
  private:
-  /// Whether rows are the outermost axis, so that no index along it is to be computed.
+  /// Whether the rows are the nest's outermost axis: then the iteration is the index along it.
   bool rows_are_outermost() const { return nest_.rank() > 1 && nest_.outer_extent() == rows_->rows; }
 
   LoopNest nest_;

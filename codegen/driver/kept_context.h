@@ -8,7 +8,7 @@
 namespace kiln::codegen {
 
 /// The MLIR context of a compilation. Idle contexts are kept for later ones. Making one, with the dialects of
-/// graphs, takes half as long as the passes of a small graph; loading the dialects of kernels takes as long
+/// graphs, takes half as long as the passes of a small graph. Loading the dialects of kernels takes as long
 /// as lowering a small kernel to LLVM's dialect. Types, attributes and locations of a compilation live as
 /// long as its context, which ends when they have become many. An object belongs to one thread.
 class KeptContext {

@@ -10,23 +10,24 @@ namespace kiln::codegen {
 /// Which code kernels are: for this target, by this version of Kiln and LLVM.
 std::string kernel_stamp(const Backend& backend);
 
-/// The kernels of the requests, in their order: from memory, else from Kiln's build or the disk cache, else
-/// compiled (and stored in both), on the threads that a call may use. Equal requests are compiled once, even
-/// by several threads at the same time. The requests' locations belong to `context`; `graph` is for people.
-/// `stages`, when not null, receives the kernels' texts: the code is generated anew for it. Memory keeps
-/// unused kernels, up to KILN_KERNELS_MAX_COUNT kernels in all; then the least recently requested ones are
-/// unloaded.
+/// The kernels of the requests, in their order. Each is taken from memory, else from Kiln's build or the disk
+/// cache, else compiled and stored in memory and on disk. Compilation uses the threads that a call may use.
+/// Equal requests are compiled once, even by several threads at the same time. The requests' locations belong
+/// to `context`; `graph` is for people. `stages`, when not null, receives the kernels' texts: the code is
+/// generated anew for it. Memory keeps unused kernels, up to KILN_KERNELS_MAX_COUNT kernels in all; then the
+/// least recently requested ones are unloaded.
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,
                                                        const Backend& backend, llvm::StringRef graph,
                                                        Stages* stages);
 
-/// Whether a plan has `generic` in place of `special`, which gives the same bits faster. `shared` ones: if
-/// `special` is neither in memory nor on disk, but `generic` is, or an earlier plan could have had it. So the
-/// first size that a program meets has specialised kernels, and later sizes share the generic ones.
+/// Whether a plan gets the kernel `generic` in place of `special`; both give the same bits, `special` faster.
+/// GenericKernels::shared decides by two conditions. `special` is neither in memory nor on disk. `generic`
+/// is, or an earlier plan could have had it. So the first size that a program meets has specialised kernels,
+/// and later sizes share the generic ones.
 bool runs_generic(const KernelRequest& special, const KernelRequest& generic, const Backend& backend,
                   GenericKernels which);
-/// A plan could have had this one.
+/// Notes that a plan could have had this generic kernel.
 void remember_generic(const KernelRequest& generic, const Backend& backend);
 
 /// Unloads every kernel that nothing uses; returns how many.

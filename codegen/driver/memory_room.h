@@ -11,9 +11,9 @@ namespace kiln::codegen {
 /// For one kernel, or one step of linking: ten times the largest that was measured.
 inline constexpr std::size_t kernel_room = std::size_t{32} << 20;
 
-/// Throws kiln::Error, naming `graph`, when the process may not have `bytes` more, or a few more mappings of
-/// memory: a kernel takes two or three, and without any left malloc() fails too. First gives back the pool's
-/// blocks and unused kernels.
+/// Throws kiln::Error, naming `graph`, if the process may not map `bytes` more, or a few more mappings of
+/// memory. A kernel takes two or three mappings; without any left malloc() fails too. Before it throws, it
+/// releases the pool's blocks and unused kernels and tries again.
 void require_room(std::size_t bytes, std::string_view graph);
 
 /// Throws kiln::Error, naming `graph`, when the process has about as many mappings as Linux gives one.

@@ -37,14 +37,15 @@ struct EpiloguePlan {
 /// operands and its results.
 ///
 /// One axis of the result is the columns, which lanes run along. The other axes are merged if all operands
-/// allow it. The last remaining one is the rows i; the axes outside of it are the outer axes. (If the
-/// epilogue pools (ir/windows.h), the result is the pooled one.) Every operand is addressed as offset + sum
+/// allow it. The last remaining one is the rows i; the axes outside of it are the outer axes. If the epilogue
+/// pools (ir/windows.h), the result is the pooled one. The address of an operand's element is offset + sum
 /// over the outer axes + i * row stride + j * column stride. Strides are parameters.
 class Epilogue {
  public:
-  /// `extra_strides`: further operands, by their strides along all axes except the columns, which merged axes
-  /// have to suit as well. Axes along which number `fixed_in_rows` has a stride become outer axes: it is the
-  /// same for all rows. `order`: of all axes except the columns, if it differs from the result's.
+  /// `extra_strides`: further operands, by their strides along all axes except the columns. Axes are merged
+  /// only if these operands allow it as well. Operand `fixed_in_rows` of them is the same for all rows: axes
+  /// along which it has a stride become outer axes. `order`: the order of all axes except the columns, if it
+  /// differs from the result's.
   Epilogue(ir::FusionOp fusion, mlir::Value root, std::size_t columns, llvm::ArrayRef<Dims> extra_strides,
            std::optional<std::size_t> fixed_in_rows = {}, llvm::ArrayRef<std::int64_t> order = {});
 

@@ -96,7 +96,7 @@ class KernelBuilder {
   Value mask_below(Value count, int lanes);
   Value mask_below(int count, int lanes);
   Value mask_of(llvm::ArrayRef<bool> lanes);
-  /// mask_below() of each of `parts` registers, one after the other, of 64 lanes in all; `count` is below 64.
+  /// mask_below() of `parts` consecutive registers, which have 64 lanes together; `count` is below 64.
   llvm::SmallVector<Value> masks_below(Value count, int lanes, int parts);
   Value select(Value mask, Value x, Value y) { return mlir::arith::SelectOp::create(b, loc, mask, x, y); }
   /// The constant v in the register type of the dtype, in every lane.
@@ -116,7 +116,7 @@ class KernelBuilder {
   /// Elements a few apart: loads everything from the first to the last, register by register, and selects the
   /// lanes.
   Value load_every(Value address, std::int64_t step, DType d, int lanes, Value mask = {});
-  /// Loads n consecutive elements at each of n addresses, n a power of two, and transposes them: lane j of
+  /// Loads n consecutive elements at each of n addresses, and transposes them; n is a power of two. Lane j of
   /// result i is element i at address j, or 0 if that address is null. `mask` is over the elements of an
   /// address.
   llvm::SmallVector<Value> load_transposed(llvm::ArrayRef<Value> addresses, DType d, Value mask = {});
@@ -170,12 +170,13 @@ class KernelBuilder {
  private:
   /// An invariant load: no kernel writes into its arrays of buffers and parameters, which LLVM cannot know.
   Value load_argument(mlir::Type type, Value array, std::int64_t i, const llvm::Twine& name);
-  /// Replaces each two registers whose numbers differ in `bit` by two selections of their lanes, `apart`
-  /// lanes apart. The first one's lane l is lane_of(l) of both, one after the other.
+  /// Replaces each pair of registers whose numbers differ in `bit` by two selections from the pair's
+  /// concatenated lanes. Lane l of the first is lane_of(l), of the second lane_of(l) + `apart`.
   void mix_pairs(llvm::MutableArrayRef<Value> registers, int bit, int apart,
                  llvm::function_ref<int(int lane)> lane_of);
-  /// Exchanges the bits below `end` of the numbers of registers with the bits of lanes: of two registers that
-  /// differ in a bit, the off-diagonal blocks. Within 16 bytes these are unpack instructions.
+  /// Transposes in registers: exchanges the bits below `end` of register numbers with the same bits of lane
+  /// numbers. For each bit, two registers that differ in it exchange their off-diagonal blocks. Within 16
+  /// bytes these are unpack instructions.
   void exchange_bits_below(int end, llvm::MutableArrayRef<Value> registers);
   Value to_register(Value memory, DType d, int lanes);
   Value to_memory(Value reg, DType d, int lanes);

@@ -22,8 +22,8 @@ struct StridedAccess {
   int repeats = 1;   ///< consecutive points that use the same element; the innermost stride is then 1
   int cycle = 1;     ///< elements that consecutive points use in turn; the innermost stride is then 0
   int arrays = 1;    ///< contiguous arrays that consecutive points read in turn, the innermost stride apart
-  /// Consecutive points after which it repeats an element, or its elements, from the first on, or continues
-  /// with the first array.
+  /// The period of the access, in consecutive points: the points that share an element, the elements in turn,
+  /// or the arrays in turn. 1 for other accesses.
   int group() const { return std::max({repeats, cycle, arrays}); }
 };
 
@@ -120,9 +120,9 @@ class LoopPoint {
 /// A *row* is the innermost axis at one index of the other axes.
 class LoopNest {
  public:
-  /// The body gets `registers` * `lanes` points at a time, and `lanes` in the remainder of a row.
-  /// emit_blocks() gives it `rows` rows at a time while that many are left. If an operand reads transposed
-  /// and `rows` is a multiple of `lanes`, it gets `lanes` rows at a time; fewer `rows` are all of their axis.
+  /// The body gets `registers` * `lanes` points at a time; in the remainder of a row, `lanes`. In
+  /// emit_blocks() it gets `rows` rows at a time while that many are left. If an operand reads transposed and
+  /// `rows` is a multiple of `lanes`, it gets `lanes` rows at a time; fewer `rows` are all of their axis.
   LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers = 1, int rows = 1);
 
   /// If no result can overwrite an operand, lets the last register of a row and the last square of rows
@@ -229,10 +229,11 @@ bool is_shared_by_rows(const StridedAccess& access);
 /// rows.
 bool reads_transposed(const StridedAccess& access);
 /// Merges an innermost axis that is shorter than the registers that the body interleaves, or than two, with
-/// the axis outside of it. Each access must have one of four forms: one element along the inner axis
-/// (StridedAccess::repeats); the same elements for each index of the outer one (StridedAccess::cycle); one of
-/// two arrays (StridedAccess::arrays); mergeable strides. `multiple`: loops begin at multiples of this number
-/// of points, which have to be whole groups; 0: at multiples of StridedAccess::group().
+/// the axis outside of it, if every access allows it. An access may have one element along the inner axis
+/// (StridedAccess::repeats), or the same elements for each index of the outer axis (StridedAccess::cycle). Or
+/// it may read two arrays in turn (StridedAccess::arrays), or have mergeable strides. `multiple`: loops begin
+/// at multiples of this number of points, which have to be whole groups; 0: at multiples of
+/// StridedAccess::group().
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
                   std::int64_t multiple = 0);
 /// Moves an axis along which an access has a unit stride to the second-last place, so that the access reads

@@ -34,7 +34,7 @@ class ReductionEmitter {
   Values combine(mlir::ValueRange x, mlir::ValueRange y);
   /// Leaf i of `before`.
   mlir::Value leaf(LoopPoint& at, std::size_t i, const Position& position);
-  /// The same of an iota.
+  /// The same for a leaf that is an iota.
   mlir::Value index(LoopPoint& at, std::size_t i, const Position& position);
   Values element(LoopPoint& at, const Position& position);
   // The tree of interleaved64: p[j] = p[j] op p[j + n/2] for j below n/2, down to one.
@@ -42,7 +42,7 @@ class ReductionEmitter {
   Values halve(Values p);
   /// Halves the first `used` partial results in memory, which has room for 64; the others are omitted.
   Values halve_in_memory(mlir::ValueRange parts, mlir::Value used);
-  /// How many of the 64 partial results have an element, where [begin, end) is divided into elements of
+  /// The number of the 64 partial results that have an element, if [begin, end) is divided into elements of
   /// `length`.
   mlir::Value used_partials(mlir::Value begin, mlir::Value end, mlir::Value length);
   /// `body` of each value.

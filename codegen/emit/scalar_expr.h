@@ -40,7 +40,8 @@ class ScalarExpr {
   /// Bytes of the widest element type of the computation, which decides the number of lanes.
   std::size_t widest() const { return widest_; }
 
-  /// How many registers to interleave: the least that one of its functions leaves room for.
+  /// The number of registers to interleave: the minimum over its functions of the registers that each leaves
+  /// room for.
   int registers_at_once() const { return counter_offsets_.empty() ? std::max(1, min_registers()) : 1; }
 
   /// Whether it has functions, whose code is long.

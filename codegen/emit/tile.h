@@ -33,7 +33,7 @@ struct TileSplit {
 
 /// The innermost contraction: `rows` by `vectors` accumulators, each a register of `lanes` columns.
 ///
-/// Each output element is one chain of FMAs from +0 over a chunk of 512 of the contracted index, in ascending
+/// The contracted index is split into chunks of 512. A chunk's sum is one chain of FMAs from +0 in ascending
 /// order; chunk sums are added in order (kiln.dot in ir/KilnOps.td). Integers multiply and add.
 struct Tile {
   DType dtype;

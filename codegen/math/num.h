@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <initializer_list>
 /// Formulas over MLIR values. A Num is a scalar or a vector of one of f32, f64, i1, i8, i16, i32, i64. Its
-/// operators emit exactly the one IEEE or two's complement operation they name: no fast-math flags, no
-/// contraction, nothing that a folder of MLIR or LLVM turns into other bits (NaNs count as one). Operands of
-/// an operator have one type; a C++ number on either side becomes a constant of the other operand's type. It
-/// does not know Kiln's dtypes: math.h does.
+/// operators emit exactly the one IEEE or two's complement operation that they name, without fast-math flags
+/// or contraction. No folder of MLIR or LLVM turns their results into other bits (NaNs count as one).
+/// Operands of an operator have one type; a C++ number on either side becomes a constant of the other
+/// operand's type. It does not know Kiln's dtypes: math.h does.
 namespace kiln::codegen {
 
 class Num {

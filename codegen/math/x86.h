@@ -9,8 +9,8 @@ namespace kiln::codegen {
 bool has_scalef(Num p);
 Num scalef(Num p, Num n);
 
-/// x = 2^e m for a finite x > 0, subnormal or not, with m in [3/4, 3/2): e is the exponent, or one more if m
-/// would be in [3/2, 2). For other x any values.
+/// For a finite x > 0, subnormal or not, x = 2^e m with m in [3/4, 3/2). The exponent e is one more than
+/// usual if m would be in [3/2, 2). For other x any values.
 bool has_exponents(Num x);
 Num exponent(Num x);
 Num mantissa(Num x);

@@ -12,21 +12,23 @@ namespace kiln::codegen::choices {
 
 // Caches.
 
-/// Larger arrays have left a core's private caches when they are read again: the other half is for a kernel's
-/// other reads and writes. Not more on a larger L2, which is slower, too: prefetches from it still pay (3 %
-/// of mobilenet_v2 on 2 MiB).
+/// Larger arrays have left a core's private caches when they are read again. Half of L2, since the other half
+/// serves a kernel's other reads and writes. At most 512 KiB: a larger L2 is slower, so that prefetches from
+/// it still pay (3 % of mobilenet_v2 on 2 MiB).
 inline std::int64_t private_cache_bytes(const Machine& m) {
   return std::min<std::int64_t>(m.l2.bytes / 2, 512 * 1024);
 }
-/// Bytes that consecutive kernels pass through memory from which on row fusion pays: less stays in L2, beside
-/// the operands and results of both.
+/// The minimum of bytes that consecutive kernels pass through memory for row fusion to pay. Less stays in L2,
+/// beside the operands and results of both.
 inline std::int64_t min_row_fusion_bytes(const Machine& m) { return m.l2.bytes / 4; }
-/// A row block of a row fusion stays in L1; a power of two leaves room there if L1 has another size.
+/// Bytes of a row block of a row fusion, which stays in L1. A power of two leaves room if L1 has another
+/// size.
 inline std::int64_t row_block_bytes(const Machine& m) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(m.l1.bytes)));
 }
-/// A longer operand leaves L1 before the next result of a reduction reads it again: the other half is for
-/// operands that the results do not share. Results of a tile read it together.
+/// The maximum of bytes of an operand that stays in L1 until the next result of a reduction reads it again.
+/// The other half of L1 is for operands that the results do not share. The results of a tile read a longer
+/// operand together.
 inline std::int64_t shared_row_bytes(const Machine& m) { return m.l1.bytes / 2; }
 /// A row result that the next row depends on stays in L2, beside the arrays that stream through it. Shorter
 /// parts of rows, which stay in L1, are up to a third slower: where each ends, a prefetcher has to begin
@@ -35,12 +37,13 @@ inline std::int64_t previous_row_bytes(const Machine& m) { return m.l2.bytes / 4
 
 // Streams.
 
-/// Contiguous results from this size on are stored non-temporally: they do not fit into the share of L3 that
-/// serves a core, a power of two, or into L2 if L3 is no faster than memory.
+/// Contiguous results from this size on are stored non-temporally. They fit neither into L2 nor into a core's
+/// share of L3, which is a power of two, or 0 if L3 is no faster than memory.
 inline std::int64_t min_nontemporal_bytes(const Machine& m) {
   return std::max(m.l2.bytes, 2 * m.streams().l3_bytes);
 }
-/// Machine::streams() may measure, which a result that fits L2 need not wait for.
+/// Whether a result of this size is stored non-temporally. Compares with L2 first, since Machine::streams()
+/// may have to measure.
 inline bool stores_nontemporally(const Machine& m, std::int64_t bytes) {
   return bytes >= m.l2.bytes && bytes >= min_nontemporal_bytes(m);
 }
@@ -89,9 +92,9 @@ inline std::int64_t in_place_rhs_bytes(const Machine& m) { return m.l2.bytes / 4
 /// operands and the results stream through.
 inline std::int64_t packed_block_bytes(const Machine& m) { return m.l2.bytes / 2; }
 
-/// If lanes are chunks of k: maximum number of results; registers of chunks, so that the chains of a line
-/// hide the latency of FMAs; bytes of the elements that all lines of the other operand read, which stay in
-/// L1.
+/// If lanes are chunks of k: the maximum number of results; the registers of chunks, whose chains hide the
+/// latency of FMAs; the bytes of the held operand. These stay in L1, where all lines of the other operand
+/// read them.
 inline constexpr int max_results_of_chunk_lanes = 15, registers_of_chunks = 2;
 inline constexpr std::int64_t held_bytes = 16 * 1024;
 /// Whether lanes are chunks of k (chunk_lanes.cpp). Few results do not hide the latency of FMAs, so that each

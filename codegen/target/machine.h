@@ -25,8 +25,8 @@ struct Cache {
 /// How one core streams through arrays. Nothing reports these numbers, or truly: a virtual machine of two
 /// cores may report the L3 of its host. Rates are in GB/s, and coarse: see coarse().
 struct Streams {
-  /// The share of L3 that serves a core: the largest result, a power of two, that is written and read again
-  /// in less time through the caches than past them. 0: L3 is no faster than memory.
+  /// The share of L3 that serves a core, a power of two; 0 if L3 is no faster than memory. It is the largest
+  /// result that is written and read again faster through the caches than past them.
   std::int64_t l3_bytes = std::int64_t{16} << 20;
   std::int64_t l1_read = 192, l2_read = 96, l3_read = 32, memory_read = 16;
   /// Copies: results stored through L3 and past the caches.
@@ -80,11 +80,11 @@ class Machine {
   std::optional<Streams> streams_;  // null: the host's
 };
 
-/// The machine for code that is for no CPU in particular, such as a GPU's threads: prefetch instructions cost
-/// time.
+/// The machine for code that is for no CPU in particular, such as a GPU's threads. Prefetch instructions do
+/// not speed up its streaming loops, which thus have none.
 const Machine& assumed_machine();
-/// That of KILN_MACHINE, or this machine's. Made once. Any thread. Throws kiln::Error when KILN_MACHINE is no
-/// description.
+/// The model that KILN_MACHINE describes; this machine's if it is unset. Made once. Any thread. Throws
+/// kiln::Error if KILN_MACHINE is no description.
 const Machine& machine();
 
 }  // namespace kiln::codegen

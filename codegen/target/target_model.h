@@ -8,8 +8,8 @@ namespace kiln::codegen {
 /// The vector registers of a CPU with vectors of `lanes` f32.
 inline int vector_registers(std::int64_t lanes) { return lanes == 16 ? 32 : 16; }
 
-/// This number of registers of columns are panels of one register, which a tile takes together: no wider
-/// panel divides them.
+/// A B with columns for this number of registers is packed in panels of one register, since no wider panel
+/// divides them. A tile takes all of these panels together.
 inline constexpr std::int64_t joined_registers = 5;
 
 /// A CPU with vectors of `lanes` f32 (1: scalar code) to the passes. The machine must outlive it.

@@ -50,9 +50,11 @@ inline constexpr int usual_tile_results = 4;
 
 // Contractions.
 
-/// Row tiles that reuse a panel of packed B. The first miss of a panel that no more reuse is visible.
+/// Row tiles that reuse a panel of packed B. If no more of them reuse it, the panel's first cache miss still
+/// shows in the run time.
 inline constexpr std::int64_t few_row_tiles = 40;
-/// Bytes of such a B: a larger one is prefetched. With more row tiles, only a B that does not fit in L2 is.
+/// Bytes of a B with few row tiles: a larger B is prefetched. With more row tiles, only a B that does not fit
+/// in L2 is prefetched.
 inline constexpr std::int64_t first_miss_bytes = 64 * 1024;
 /// Column tiles that hide no latency: an A that has left the private caches is prefetched for them.
 inline constexpr std::int64_t few_column_tiles = 3;
@@ -102,15 +104,15 @@ inline constexpr std::int64_t max_square_columns = 32;
 inline constexpr int max_rows_of_interleaved_squares = 2;
 /// Elements of A in registers, if rows of B are read side by side in the order of memory.
 inline constexpr int max_streamed_rows = 8;
-/// Rows of A that read B so.
+/// Rows of A that read rows of B side by side.
 inline constexpr int max_rows_of_streams = 2;
-/// Bytes of a row of B in a block of columns that is read so.
+/// Bytes of a row of B in a block of columns, if rows of B are read side by side.
 inline constexpr std::int64_t min_streamed_bytes = 2 * 1024;
-/// Bytes of a row of B in such a block: two pages of a stream.
+/// Bytes of a row of B in such a block of columns: two pages of a stream.
 inline constexpr std::int64_t max_streamed_bytes = 8 * 1024;
-/// Bytes of the sums of all rows of A in such a block: they stay in L1.
+/// Bytes of the sums of all rows of A in such a block of columns: they stay in L1.
 inline constexpr std::int64_t max_streamed_sum_bytes = 16 * 1024;
-/// Blocks of columns that are read so, unless they would be shorter than the minimum: a thread's tasks.
+/// Such blocks of columns, which are tasks, unless they would be shorter than min_streamed_bytes.
 inline constexpr std::int64_t min_streamed_blocks = 8;
 /// Registers of the target per register of columns in a tile, if more rows read B in place.
 inline constexpr int registers_for_vector_in_place = 8;

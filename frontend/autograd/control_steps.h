@@ -11,9 +11,9 @@
 /// Loops and branches that were recorded as nodes, step by step.
 namespace kiln::detail {
 
-/// The results of a loop or branch over subgraphs, as a program computes them that calls F::contrib on
-/// arrays. The steps that run are calls, each with an entry on the tape where calls are recorded. Both give
-/// the same bits.
+/// The results of a loop or branch node, run as an eager program's F::contrib call on arrays. Each operator
+/// of a step that runs is a call, with an entry on the tape where calls are recorded. The bits equal the
+/// node's.
 std::vector<Tensor> run_steps(const ir::Node& node, const std::vector<Tensor>& inputs,
                               std::source_location where);
 

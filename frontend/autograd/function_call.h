@@ -11,13 +11,13 @@
 #include <span>
 #include <vector>
 
-/// Recorded calls whose gradient is a program: of autograd::Function, and of the operator `_function` where a
-/// block is expanded.
+/// Recorded calls whose gradient is a program. These are calls of autograd::Function, and of the operator
+/// `_function` in a block that is expanded (expand.h).
 namespace kiln::detail {
 
 struct TapeEntry;
 
-/// One call: its two methods, and the arrays that an entry of the tape has to know.
+/// One call: its two methods, and the types and arrays of its inputs and results.
 class FunctionCall {
  public:
   virtual ~FunctionCall() = default;
@@ -53,8 +53,8 @@ class FunctionCall {
 std::vector<Tensor> run_function(const std::shared_ptr<FunctionCall>& call, const std::vector<Tensor>& inputs,
                                  std::source_location where);
 
-/// A call of the node `_function`: its subgraphs, node by node. `known` are results whose elements are known
-/// (undefined: computed).
+/// A call of the node `_function`, which runs its subgraphs node by node. `known`: results with known
+/// elements; undefined ones are computed.
 std::shared_ptr<FunctionCall> function_call(const ir::Node& node, std::vector<Tensor> known,
                                             std::source_location where);
 

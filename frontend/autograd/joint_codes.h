@@ -13,11 +13,10 @@
 
 namespace kiln::detail {
 
-/// The compiled pairs of forward and backward code of one recording: one for each set of gradients that its
-/// recorded calls want. A backward pass determines which outputs get a gradient, and with them the values
-/// that the forward code has to save. A call therefore takes the code for the outputs that got one at the
-/// last backward pass; at first, for all. A backward pass that finds others recomputes the call (`_vjp`). Any
-/// thread.
+/// The compiled pairs of forward and backward code of one recording: one pair for each set of gradients that
+/// its recorded calls want. The forward code saves values by the outputs that get a gradient, which only the
+/// later backward pass determines. A call therefore expects the outputs of the last backward pass; the first
+/// call expects all. A backward pass that finds other outputs recomputes the call (`_vjp`). Any thread.
 class JointCodes {
  public:
   /// The arguments of compile_joint().
@@ -33,7 +32,7 @@ class JointCodes {
   };
   /// For a recorded call. Compiled at its first use.
   const Pair& expected(const GradientCode::Known& recorded);
-  /// A backward pass of such a call found gradients of these outputs.
+  /// Notes that a backward pass of such a call found gradients of these outputs (the request's heads).
   void found(const ir::GradientRequest& request);
   /// The pair compiled last; null if there is none.
   std::shared_ptr<const JointCode> latest() const;

@@ -34,7 +34,7 @@ struct GradVariable {
   bool fresh = false;  ///< whether backward() wrote it since a Trainer last read it
 };
 
-/// How the contents of an array were made: by a recorded call, or not, if it is a variable.
+/// The origin of an array's contents: output `output` of a recorded call, or a variable, which no call made.
 struct TapeLink {
   std::shared_ptr<TapeEntry> entry;
   std::uint32_t output = 0;
@@ -44,8 +44,8 @@ struct TapeLink {
   bool operator==(const TapeLink&) const = default;
 };
 
-/// Gives each link the number of its sum, or GradientRequest::none. Equal links share a sum. Returns how many
-/// there are.
+/// Gives each link the number of its gradient sum; GradientRequest::none for an empty link. Equal links share
+/// a sum. Returns the number of sums.
 std::size_t number_sums(std::span<const TapeLink> links, std::span<std::int64_t> numbers);
 
 /// The sums that a backward pass of a call computes.
@@ -65,7 +65,7 @@ struct JointCall {
       : codes(std::move(c)), pair(p), saved(Buffer(p.code->saved_bytes, p.code->device()), Shape()) {}
 };
 
-/// A recorded call. Programs record very many: an entry of a usual operator is one allocation.
+/// A recorded call. Programs record many, so an entry of a usual operator is one allocation.
 struct TapeEntry {
   /// The saved contents of an input or output of the code's body, in an array, from `offset` on.
   struct Saved {
@@ -102,7 +102,7 @@ struct TapeEntry {
   void consume();
 };
 
-/// The link itself, or, if its entry is expanded, the link of the node that it stands for.
+/// The link itself; if its entry is expanded, the link to the node's entry that makes the same value.
 const TapeLink& resolved(const TapeLink& link);
 /// Whether a backward pass dropped the entry that made the contents.
 bool is_consumed(const TapeLink& link);
@@ -126,11 +126,11 @@ class ArrayTape final : public ArrayHistory {
   void end(Array& array) override;
 };
 
-/// The array's; null if there is none.
+/// The array's tape; null if there is none.
 inline ArrayTape* known_tape(const Array& array) {
   return static_cast<ArrayTape*>(array.history.load(std::memory_order_acquire));
 }
-/// The array's; made if there is none.
+/// The array's tape; made if there is none.
 ArrayTape& tape_of(Array& array);
 /// The last of `count` new numbers of entries, in program order.
 std::uint64_t take_numbers(std::uint64_t count);
@@ -139,8 +139,8 @@ std::uint64_t take_numbers(std::uint64_t count);
 /// history, and no elements.
 Tensor record_on_tape(const OpCall& call);
 
-/// The link of an array's contents, or of a view: an entry is made that cuts the view out of the array, once
-/// for each contents.
+/// The link of an array's contents, or of a view. For a view it makes an entry that cuts it out of the array,
+/// once per contents of the array.
 TapeLink link_of(const Tensor& t, std::source_location where);
 /// A handle of `t` that is a separate value in scopes of `call` (view_scope.h), made as `link` tells.
 Tensor own_value(const Tensor& t, const TapeLink& link, std::uint64_t call);
@@ -150,9 +150,9 @@ bool has_own_value(const Tensor& t);
 /// has one.
 bool has_history(const Tensor& t);
 
-/// The recording of one call of `code`. It is made before the call runs, since the call may write into its
-/// inputs, and saves the inputs that the gradients read. `inputs` belong to the code's body, and are
-/// concrete; `links` are theirs, and are taken over.
+/// The recording of one call of `code`. The constructor saves the inputs that the gradients read; it comes
+/// before the run, which may write into inputs. `inputs` are the concrete inputs of the code's body; `links`
+/// are their links, which are moved from.
 class CallRecording {
  public:
   CallRecording(const std::shared_ptr<const GradientCode>& code, std::span<const Tensor* const> inputs,
@@ -174,13 +174,13 @@ class CallRecording {
   std::shared_ptr<TapeEntry> entry_;  // null where no input has a history
 };
 
-/// Called before the range `view` of an array is written, which takes `value` (undefined: a value that no
-/// gradient reaches). `has_rest`: the value has elements of the view that are not written, which keep their
-/// history also outside of Record. Throws inside Record if the array has a gradient.
+/// Called before `value` is written into `view`. Undefined: a value that no gradient reaches. `has_rest`:
+/// some elements of `value` are the view's present ones and are not written; they keep their history also
+/// outside of Record. Throws inside Record if the array has a gradient.
 void record_write(const Tensor& view, const Tensor& value, bool has_rest, std::source_location where);
 
-/// Copies `elements` into `part`, a view within `view`. For the tape this is the write of `value`, an entry
-/// without elements, into `view`.
+/// Copies `elements` into `part`, a view within `view`. The tape records a write of `value` into `view`;
+/// `value` has a history, and no elements.
 void write_on_tape(const Tensor& view, const Tensor& value, const Tensor& part, const Tensor& elements,
                    std::source_location where);
 

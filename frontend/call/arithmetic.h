@@ -30,7 +30,7 @@ enum class Arithmetic {
   logical_xor
 };
 
-/// The operators of one, and the name hints that MXNet gives their nodes.
+/// MXNet's operators for one Python operator, and the name hints that MXNet gives their nodes.
 struct ArithmeticNames {
   Arithmetic op;
   const char* symbol;
@@ -44,7 +44,7 @@ struct ArithmeticNames {
 };
 const ArithmeticNames& names_of(Arithmetic op);
 
-/// The same operators; null: there is none.
+/// The definitions of these operators; null where MXNet has none.
 struct ArithmeticForms {
   const ir::OpDef* same_shape = nullptr;
   const ir::OpDef* broadcast = nullptr;
@@ -56,8 +56,8 @@ const ArithmeticForms& forms_of(Arithmetic op);
 /// The broadcasting form (broadcast_add) of an elemwise operator (elemwise_add); else `op_name`.
 std::string_view broadcasting_form(std::string_view op_name);
 
-/// The two-tensor form of an operator with a number, which becomes an array of shape (1,). Same roundings,
-/// for float32 and float64.
+/// The two-tensor form of an operator that takes a tensor and a number: the number becomes an array of shape
+/// (1,). Both forms round alike for float32 and float64.
 struct TensorForm {
   const ir::OpDef* op = nullptr;  // null: none
   bool number_left = false;

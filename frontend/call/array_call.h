@@ -36,7 +36,8 @@ struct NoTape {
 ///      in the arrays. Then the histories of the arrays that the call writes end, before the write: a run
 ///      that fails leaves no array whose history tells of other contents.
 ///   5. Old contents. An array about to be written hands its contents to the tape if step 4 or an earlier
-///      entry saved them (before_write): arguments that the plan writes, results that existed before.
+///      entry saved them (before_write). This covers arguments that the plan writes and results that existed
+///      before.
 ///   6. Random numbers are reserved last, in program order: a call that fails in an earlier step takes none.
 ///   7. The run. The executable counts the versions of arguments that it writes: prepacked constants of other
 ///      calls are made again.

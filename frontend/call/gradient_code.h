@@ -18,7 +18,7 @@ namespace kiln::detail {
 /// Whether the node is a loop or branch over subgraphs.
 bool is_control_flow(const ir::Node& node);
 
-/// The most entries that the node has on the tape when it is run so, and 1 for any other node.
+/// The maximum number of tape entries that such a node has when it is run step by step; 1 for any other node.
 std::uint64_t max_entries(const ir::Node& node);
 
 /// The facts about one piece of code that backward passes need: the graph that it computes, and the values
@@ -30,8 +30,8 @@ class GradientCode {
   GradientCode(ir::SubgraphPtr body, bool train, Precision precision);
 
   const ir::SubgraphPtr& body() const { return body_; }
-  /// The value of an output, which may be several outputs. As in a program that runs step by step, all uses
-  /// of a value add to one sum.
+  /// The value that an output returns. One value may be several outputs, or an input: as in a program that
+  /// runs step by step, the gradients of all of them add to one sum.
   struct Output {
     std::size_t first;                 ///< the first output that is the value
     std::optional<std::size_t> input;  ///< the input of the body that is the value

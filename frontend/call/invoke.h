@@ -11,9 +11,10 @@
 namespace kiln {
 
 /// Applies an operator to tensors; the only entry point for F, the operators of Tensor and the layers. A call
-/// with a traced input, or within a trace of this thread, is a node (trace_mode()). One on arrays that a
-/// gradient may pass from, where calls are recorded, runs and is an entry of the tape (tape_mode()). Any
-/// other runs (eager_mode()). Returns the first visible output.
+/// with a traced input, or within a trace of this thread, becomes a node (trace_mode()). Other calls run on
+/// arrays. A call that runs inside autograd::Record, with an input that has a history, is also an entry of
+/// the tape (tape_mode()). The tape also runs a call that updates an array with a history, which ends it. All
+/// other calls only run (eager_mode()). Returns the first visible output.
 Tensor invoke_one(const OpCall& call);
 /// Returns all visible outputs.
 std::vector<Tensor> invoke_all(const OpCall& call);

@@ -29,7 +29,8 @@ class Mode {
 /// A mode that runs calls on arrays.
 class RunningMode : public Mode {
  public:
-  /// The first visible outputs. Random numbers start from `random`: null for counters of the thread's stream.
+  /// Runs the call, and sets the first visible outputs, `outputs.size()` of them. Random numbers start from
+  /// `random`; null: from the thread's stream.
   virtual void run(const OpCall& call, std::span<Tensor> outputs, const RandomState* random) const = 0;
 
  protected:
@@ -50,7 +51,7 @@ struct OpCode {
 /// The tape's part of a call that runs: steps 4 and 9 of detail::ArrayCall.
 class OpTape {
  public:
-  /// `number`: the number that the code takes as an array; undefined: it takes none.
+  /// `number`: the array of OpCode::number_input; undefined if the code has none.
   virtual void begin(const Tensor& number) = 0;
   virtual void finish(const RandomState& random) = 0;
 
@@ -73,10 +74,10 @@ class EagerMode : public RunningMode {
   ~EagerMode() = default;
 };
 
-const EagerMode& eager_mode();   ///< frontend/eager
-/// frontend/autograd: ends the histories of the arrays that the call updates. `records`: the call is an entry
-/// of the tape, too.
+const EagerMode& eager_mode();  ///< frontend/eager
+/// frontend/autograd: runs the call, and ends the histories of the arrays that it updates. `records`: the
+/// call is also an entry of the tape.
 const RunningMode& tape_mode(bool records);
-const Mode& trace_mode();        ///< frontend/trace: a node of the thread's trace, or of a Symbol
+const Mode& trace_mode();  ///< frontend/trace: a node of the thread's trace, or of a Symbol
 
 }  // namespace kiln

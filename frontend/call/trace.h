@@ -16,7 +16,7 @@
 
 namespace kiln {
 
-/// Whether nodes that this thread's trace gets now are recorded (ir::Node::recorded).
+/// Whether this thread's trace now marks its nodes as recorded for gradients (ir::Node::recorded).
 bool records_nodes();
 
 class CallTrace;

@@ -7,19 +7,20 @@
 
 namespace kiln {
 
-/// Records how views are cut out of their arrays, and how writes through them replace parts of these. The
-/// definition of a view, and the operators, are the same for both (frontend/view). Immutable; any thread may
-/// use it.
+/// Records the operators that cut a view out of its array, and the operators by which a write through a view
+/// replaces a part of the array. A trace records nodes, the tape entries; both record the same operators
+/// (frontend/view). A separate value is a handle with an alias number (frontend/tensor/view_scope.h).
+/// Immutable; any thread may use it.
 class ViewRecorder {
  public:
-  /// The only output of an operator that changes layout.
+  /// Records an operator that changes layout alone; its only output.
   virtual Tensor record(const OpCall& call) const = 0;
   /// A tensor of the same shape that no gradient reaches.
   virtual Tensor constant(const Tensor& t, std::source_location where) const = 0;
   /// Whether the handle itself is a separate value here, which no write of its array has ended.
   virtual bool has_own_value(const Tensor& t) const = 0;
-  /// A handle like `t` that is a separate value in scopes of `call`, with the value that `of` has here. `t`
-  /// itself if values are not recorded.
+  /// A handle of the same view as `t` that is a separate value in scopes of `call`. Its value is the present
+  /// value of `of`. Returns `t` itself if values are not recorded.
   virtual Tensor own_value(const Tensor& t, const Tensor& of, std::uint64_t call,
                            std::source_location where) const = 0;
   /// Replaces the elements of `view` by `value`, which differs from the present ones only in the elements of

@@ -20,13 +20,14 @@ class Structure {
   using Tensors = std::vector<Tensor>;
   using Recorded = std::function<Tensors(const Tensors& variables)>;
 
-  /// The structure, on a thread that records, before the loop or branch runs: parameters whose initialization
-  /// was deferred get their numbers in the order of a recording. `recorded` records it as one node, on the
-  /// innermost trace; its variables stand for `inputs`, which are separate values. None on other threads, and
-  /// if it cannot be recorded: then no block with it can.
+  /// The structure, on a thread that records calls; none on other threads. Called before the loop or branch
+  /// runs, so that parameters with deferred initialization draw their numbers in the order of a recording.
+  /// `recorded` records the loop or branch as one node on the innermost trace; its variables stand for
+  /// `inputs`, which are separate values. None if it cannot be recorded: then no block that contains it can.
   static std::optional<Structure> of(const Tensors& inputs, const Recorded& recorded);
 
-  /// The results of the run, each with an entry on the tape by which it leads to all that it may depend on.
+  /// The results of the run. Each gets an entry on the tape whose inputs are all values that it may depend
+  /// on.
   Tensors dependent(const Tensors& results, std::source_location where) const;
 
  private:

@@ -5,10 +5,14 @@
 /// Gradients of loops and branches over subgraphs: OpDef::gradient_sums of the operators of control.cpp. They
 /// are defined by the same program run step by step. The gradient of a value is one chain of additions, from
 /// its last use to its first, and each step is a use.
+///
 ///   - A captured value's sum continues from step to step: ((so far + last step) + step before) + ...
+///
 ///   - A state's gradient passes from a step to the step before. The gradient of the initial state is one
 ///     term, added after all steps, since the loop begins with a copy of it.
+///
 ///   - Step i adds an array to the gradient of data that is g in row i and +0 elsewhere.
+///
 ///   - Steps that do not run, and branches not taken, add nothing, not even +0.
 ///
 /// Structure decides which values have a gradient, step by step: if a final state has none, the last steps

@@ -41,10 +41,10 @@ class ArrayHistory {
   virtual bool has_link() const = 0;
   /// Whether the array has a gradient.
   virtual bool is_variable() const = 0;
-  /// The elements of the array are about to be written: recorded calls that need the present ones keep a
-  /// copy.
+  /// Called before the elements of the array are written: recorded calls that need the present contents keep
+  /// a copy.
   virtual void keep_contents(Array& array) = 0;
-  /// The array dies: contents that recorded calls need live on.
+  /// Called when the array dies: contents that recorded calls need live on.
   virtual void end(Array& array) = 0;
 };
 /// Guards the making of a history, its contents, and `Array::origins` of a concrete array: threads may record
@@ -72,13 +72,14 @@ struct Array final : Storage {
     ViewKey key;
     ir::Entry of;
     ir::Entry value;
-    /// Whether `value` cuts it out of the array: such a node is used by nodes that are recorded as it is.
+    /// Whether `value` is a node that cuts the view out of the array. A recorded read uses such a node only
+    /// if the node is recorded.
     bool cut = false;
   };
 
-  /// The derivation of a view of a traced array: keeps open ends and codes in the graph, instead of their
-  /// values at this recording's extents. Holds within one call of a block, for handles with this alias number
-  /// (view_scope.h).
+  /// The derivation of a view of a traced array. With it the graph keeps open ends of ranges and codes of
+  /// reshapes, instead of their values at this recording's extents. Valid within one call of a block, for
+  /// handles with this alias number (view_scope.h).
   struct Origin {
     std::int64_t offset;
     Shape shape;

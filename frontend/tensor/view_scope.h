@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <utility>
 
-/// A gradient is a chain of additions for each value, so that its bits depend on which reads of a view are
-/// one value. A compiled graph must agree in this with the program that runs step by step.
+/// Each value's gradient is one chain of additions, a term for each use. So the bits of gradients depend on
+/// which reads of a view count as one value. A compiled graph and the program run step by step must agree on
+/// it. Two rules decide:
+///
 ///   - Within a scope the reads of a view are one value, cut out of its array by the first of them. A call of
 ///     a block is a scope, and so is a step or branch of a body: each is a separate graph when it is
 ///     compiled.
-///   - A handle with an alias number is a separate value, though it shares the memory of an array. Such
-///     handles are views as arguments of a block, as data of a loop or as states that a step hands on, and
-///     results of a branch. A handle is this value within one call of a block, in the bodies there too, until
-///     its array is written.
+///
+///   - A handle with an alias number is a separate value, though it shares the memory of an array. Views get
+///     such handles as arguments of a block, as data of a loop, or as states that a step hands on; so do
+///     results of a branch. The handle is a separate value within one call of a block, including the bodies
+///     there, until its array is written.
 namespace kiln::detail {
 
 /// Open during its lifetime, on its thread. Scopes nest.

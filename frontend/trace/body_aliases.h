@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-/// Aliasing of the results of loops and branches. A body may return a captured tensor, or one tensor twice; a
-/// recorded node has values only. The handles of the node's results are given the same aliasing as in eager
-/// mode, so that a later write has the same effect.
+/// Aliasing of the results of loops and branches. In eager mode a body may return a captured tensor, or one
+/// tensor twice: these results share memory. A recorded node has values only. So the handles of its results
+/// get the aliasing of eager mode, and a later write has the same effect.
 namespace kiln {
 
 /// The aliasing of one body's results.
@@ -27,7 +27,7 @@ struct BodyAliases {
     /// The result is this part of a loop-carried state at the start of the step; earlier steps determine its
     /// array.
     std::optional<Part> state = {};
-    /// Possible, depending on values: captured tensors and earlier results that it may alias.
+    /// Possible: captured tensors and earlier results that it may alias, depending on values.
     std::vector<Tensor> may_be_outside = {};
     std::vector<std::size_t> may_be_result = {};
 
@@ -46,7 +46,7 @@ BodyAliases aliases_of(BodyTrace& body, std::span<const Tensor> results, std::sp
 /// The aliasing of the final states after `steps` >= 1 steps of a body with these aliases. A state may pass
 /// through others, one step each.
 BodyAliases after_steps(const BodyAliases& step, std::int64_t steps);
-/// The distinct aliasings after 1, 2, ... up to that many steps.
+/// The distinct aliasings after 1, 2, ... up to `most` steps.
 std::vector<BodyAliases> after_any_steps(const BodyAliases& step, std::int64_t most);
 
 /// Applies the aliasing of its bodies to a node's results. `ways`: the alternatives chosen by values. If

@@ -15,8 +15,8 @@
 
 namespace kiln {
 
-/// Leaves hybrid_forward where it cannot continue without values. The recording is rejected, and the call
-/// runs eagerly. Where only a recording will do, it is an error for the user.
+/// Thrown to leave hybrid_forward where it cannot continue without values. The recording is rejected, and the
+/// call runs eagerly. Where only a recording will do, it is an error for the user.
 class TraceAbandoned final : public Error {
  public:
   using Error::Error;
@@ -26,8 +26,8 @@ class TraceAbandoned final : public Error {
 /// start at 0.
 class CallTrace final : public Trace {
  public:
-  /// `recording`: whether the traced call is recorded for gradients. `asks`: that nodes depend on it is
-  /// known.
+  /// `recording`: whether the traced call is recorded for gradients. `asks`: an earlier trace found that the
+  /// nodes depend on `recording`.
   explicit CallTrace(bool recording = CallContext::current().recording, bool asks = false)
       : Trace(/*shapes_known=*/true), recording_(recording), asked_recording_(asks) {}
 
@@ -36,7 +36,7 @@ class CallTrace final : public Trace {
   Tensor input(const std::string& name, const TensorType& type, const Tensor& given = {});
   const std::vector<TracedVariable>& inputs() const { return inputs_; }
   const std::vector<Captured>& captured() const { return captures_.list(); }
-  /// A part of an array is replaced.
+  /// Notes that the program replaces a part of an array.
   void add_written(const detail::Array& array, const ArrayPart& part);
   /// The recorded graph with these results. Its inputs are the call's, then the captured tensors; in-place
   /// writes to either become Graph::writes.
@@ -47,8 +47,8 @@ class CallTrace final : public Trace {
   void run_eagerly(std::string_view reason);
   /// Rejects the recording because its graph would compute other values than the program.
   void compute_other_values(std::string_view reason);
-  /// The same, and leaves hybrid_forward. `message`: of the error, where nothing else than a recording will
-  /// do.
+  /// As compute_other_values(), and leaves hybrid_forward by TraceAbandoned. `message`: of the error where
+  /// only a recording will do.
   [[noreturn]] void abandon(std::string_view reason, const std::string& message = {});
   /// The first reason; empty if the recording is valid.
   const std::string& eager_because() const { return eager_because_; }
@@ -66,25 +66,29 @@ class CallTrace final : public Trace {
 
   /// The training mode of the call.
   bool train() const { return train_; }
-  /// Whether nodes are recorded here. Until the program asks, the trace is one of calls that are.
+  /// Whether nodes are recorded in the present scope. Until the program asks is_recording(), the call counts
+  /// as recorded.
   bool records_nodes();
   /// Sets the modes of a node, also of a body, whose scope differs from the call's.
   void set_modes(const ir::NodePtr& ptr);
 
-  // The program's questions. The answers belong to the recording: it holds for calls with the same ones.
+  // The program's questions. The answers belong to the recording: it is valid for calls with the same
+  // answers.
   bool is_recording();
   bool is_recorded(const Tensor& t);
   /// Whether the traced array is one of the caller's with a gradient attached.
   bool is_variable(const detail::Array& array);
-  /// A scope of autograd::Record is opened: its calls are recorded, whether this one is or not.
+  /// The program opens a scope of autograd::Record: its calls are recorded, whether the traced call is or
+  /// not.
   void opens_record();
   /// The elements of a concrete array are read: the recording depends on them.
   void reads(const std::shared_ptr<detail::Array>& array);
 
   /// Whether nodes depend on the recording mode of the call, and on the histories of its arguments.
   bool asked_recording() const { return asked_recording_; }
-  /// Whether something else than the nodes' modes was decided as in a recorded call before the program asked,
-  /// although the call is not recorded. It is then traced once more, by a trace that asks.
+  /// Whether the trace must be repeated with `asks`. The call is not recorded, but before the program asked,
+  /// records_nodes() has answered as in a recorded call. Nodes' modes are corrected later; other decisions by
+  /// that answer are not.
   bool presumed_recording() const { return presumed_ && asked_recording_ && !recording_; }
   bool asked_histories() const { return asked_histories_; }
   bool has_record() const { return has_record_; }
@@ -94,7 +98,7 @@ class CallTrace final : public Trace {
   };
   const std::vector<Read>& read_arrays() const { return reads_; }
 
-  /// During its lifetime, calls belong to the next child block; not within another child block.
+  /// During its lifetime, nodes belong to the next child block. Scopes do not nest.
   class ChildScope {
    public:
     explicit ChildScope(CallTrace& trace) : trace_(trace) { trace.child_block_ = ++trace.child_blocks_; }
@@ -104,8 +108,8 @@ class CallTrace final : public Trace {
    private:
     CallTrace& trace_;
   };
-  /// A block is called. Whether it is a child block: not the traced block itself, which is the first, nor in
-  /// another child.
+  /// Notes the call of a block. Returns whether the block is a child of the traced block. The first call is
+  /// of the traced block itself; calls within a child are the child's.
   bool enter_block() { return std::exchange(entered_, true) && child_block_ == 0; }
 
   CallTrace* call() override { return this; }
@@ -113,7 +117,7 @@ class CallTrace final : public Trace {
  private:
   /// Rejects the recording if a result may alias another array of the caller.
   void check_escapes(std::span<const Tensor> results);
-  /// From now on nodes are recorded as the call is.
+  /// From now on, nodes are recorded if the call is. Corrects the nodes so far.
   void ask_recording();
   bool records_as_call() const { return recording_ || !asked_recording_; }
   /// The caller's array; undefined: none is known.

@@ -58,7 +58,7 @@ class Captures {
   Tensor take(Trace& trace, const Tensor& concrete, const std::string& name, bool parameter,
               const Trace::HiddenAttrs& hidden_attrs);
   bool has_written(const detail::Array* array) const;
-  /// A part of the array of a variable is replaced.
+  /// Notes that the program replaces a part of a variable's array.
   void add_written(const detail::Array& array, const ArrayPart& part);
 
  private:

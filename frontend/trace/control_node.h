@@ -17,7 +17,7 @@ namespace kiln {
 /// Positions of inputs and variables, as in the attributes of a node with bodies.
 using Positions = std::vector<std::int64_t>;
 
-/// As a value of the enclosing trace, if there is one.
+/// The tensor as a value of the enclosing trace (Trace::resolve); `t` itself without one.
 Tensor resolved(const Tensor& t);
 /// A node that copies the value, so that each result of a body is a separate node, as in MXNet.
 Tensor recorded_copy(const Tensor& t, std::source_location where);
@@ -48,7 +48,7 @@ class ControlNode {
 
 /// Subgraphs are numbered by kind within a thread, as MXNet numbers them within a process.
 std::string subgraph_name(const std::string& kind);
-/// Names given during its lifetime may be given again after it: by a recording that no file shows.
+/// Names given during its lifetime may be given again after it. For recordings that no exported file shows.
 class SubgraphNameScope {
  public:
   SubgraphNameScope();

@@ -8,7 +8,8 @@
 #include <vector>
 
 /// Views: a handle covers the elements [offset, offset + size) of its array, in C order. Reads and writes
-/// through concrete and traced views.
+/// through concrete and traced views. A separate value is a handle with an alias number, valid in the scopes
+/// of one call of a block (frontend/tensor/view_scope.h).
 namespace kiln {
 
 /// `list` with every view replaced by a handle that is a separate value in scopes of `call`, with its present
@@ -16,8 +17,8 @@ namespace kiln {
 std::vector<Tensor> own_values(std::span<const Tensor> list, std::uint64_t call, std::source_location where);
 
 /// Maps results of a call back to its caller, in scopes of `call`: an argument becomes the caller's handle
-/// again. Any other separate value, as the result of a branch, keeps its identity, also as several results.
-/// `arguments` are made of `given` by own_values().
+/// again. Any other separate value, such as the result of a branch, stays one; several results that are one
+/// value stay one value. `arguments` are own_values() of `given`.
 std::vector<Tensor> returned_values(std::vector<Tensor> results, std::span<const Tensor> given,
                                     std::span<const Tensor> arguments, std::uint64_t call,
                                     std::source_location where);
@@ -25,13 +26,14 @@ std::vector<Tensor> returned_values(std::vector<Tensor> results, std::span<const
 /// Whether both handles are the same separate value.
 bool same_own_value(const Tensor& a, const Tensor& b);
 
-/// The separate value that a handle reads, or that it is a view of, in a trace or on the tape; undefined: the
-/// array's.
+/// The separate value that the handle is, or that it is a view of. Undefined: the handle reads its array's
+/// value.
 Tensor own_behind(const Tensor& t);
 
-/// A view as a separate array (cut_out), and the contents of view's array with `next` in the place of the
-/// view's elements, or `next` itself (replaced). In a trace these are nodes, for concrete arrays entries of
-/// the tape, which compute nothing. `recorded`: the write is.
+/// `cut_out` returns the view as a separate array. `replaced` returns the contents of the view's array with
+/// `next` in the place of the view's elements; `next` itself if the view covers the array. In a trace the
+/// results are nodes. For concrete arrays they are entries of the tape, which compute nothing. `recorded`:
+/// whether the write is recorded.
 Tensor cut_out(const Tensor& t, std::source_location where);
 Tensor replaced(const Tensor& view, Tensor next, bool recorded, std::source_location where);
 

@@ -20,12 +20,6 @@ LONG = 30  # words in a sentence
 # Instead of them: a defined term as the subject; "that", "whose" and the noun itself; "before" and "after", "preceding"
 # and "following"; "except"; a number; two sentences; max_ and min_; a first sentence on the file's job.
 BOUNDS = {
-    "codegen": {"long": 16},
-    "frontend": {"long": 23},
-    "ir": {"long": 4, "of which": 2, "order": 1, "those": 2},
-    "passes": {"long": 4},
-    "runtime": {"long": 1},
-    "tests": {"long": 1},
 }
 
 

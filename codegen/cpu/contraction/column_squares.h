@@ -5,9 +5,9 @@
 
 namespace kiln::codegen {
 
-/// Contractions with a B whose columns are contiguous in memory, a register of columns at a time. A half
-/// square is transposed in registers: as many columns as lanes and half as many k (a whole square below four
-/// columns).
+/// Contractions with a B whose columns are contiguous in memory. A register of columns at a time is loaded by
+/// half squares: a column per lane, and half as many values of k. They are transposed in registers. With
+/// fewer than four lanes the squares are whole.
 class ColumnSquares {
  public:
   using Value = mlir::Value;
@@ -26,13 +26,14 @@ class ColumnSquares {
   ColumnSquares(KernelBuilder& e, const Tile& tile, const Columns& columns, Lhs lhs);
   /// Values of k at a time.
   static int step(int lanes) { return lanes >= 4 ? lanes / 2 : lanes; }
-  /// The sums over k in [from, to), at most a chunk, row by row. `has_rest`: it may not be whole steps.
+  /// The sums over k in [from, to), at most a chunk, row by row. `has_rest`: the range may end within a step.
   Values sums(Value from, Value to, bool has_rest);
 
  private:
   /// Whether columns of register v are missing.
   bool is_partial(int v) const { return !columns_.all && v == tile_.vectors - 1; }
-  /// Pointers to columns of register v at k; a loop moves few of them.
+  /// Pointers to columns of register v at k, which a loop moves: to every fourth column (EvenRows), or to the
+  /// first one if columns are missing.
   Values pointers_to(int v, Value k);
   /// All columns of register v, by its pointers.
   Values columns_of(int v, mlir::ValueRange pointers);

@@ -12,9 +12,9 @@ namespace kiln::codegen {
 struct RowTilePlan {
   TileRows groups;  // heights
   int rows_per_group;
-  /// Whether the code is for any number of rows: all tiles have `generic_rows`. With more rows, the last tile
-  /// ends with the last row and stores the rows that the tile before it has left. With fewer, it computes the
-  /// last row several times and stores it once.
+  /// Whether the code is for any number of rows: each tile has `generic_rows` rows. The last tile ends with
+  /// the last row, and stores only the rows after the preceding tile. If there are fewer rows than a tile
+  /// has, it computes the last row several times and stores it once.
   bool generic;
   /// Whether A's rows are one distance apart, a parameter, so that arrays of all widths share a kernel.
   bool even;
@@ -170,7 +170,8 @@ struct ContractionSizes {
   std::int64_t tiles_of_axis = 0, larger_tiles = 0, row_tiles = 0, column_tiles = 0;
   std::int64_t epilogue_rows = 0;  // extent of the epilogue's last axis, for RowTilePlan::joins_axes
   std::int64_t block_row_tiles = 1, block_column_tiles = 1, column_blocks = 1;
-  /// Row tiles that share a B which the kernel packs: the tiles of a product. No row block has tiles of two.
+  /// Row tiles that share a B which the kernel packs: the tiles of one product of a batch. A row block has
+  /// tiles of one product only.
   std::int64_t product_row_tiles = 0;
   std::int64_t scratch_bytes = 0;
 

@@ -10,20 +10,21 @@ namespace kiln::codegen {
 inline constexpr ParamNames even_rows_names{"distance", "rows_1", "rows_2", "rows_3",
                                             "rows_4",   "rows_8", "rows_12"};
 
-/// Addresses of the rows of a tile that are one distance apart. The distance is a parameter, so that arrays
-/// of all widths share a kernel.
+/// Addresses of the rows of a tile; neighbours are one distance apart. The distance is a parameter, so that
+/// arrays of all widths share a kernel.
 ///
-/// An address of x86 is a base, an index and a constant. Every fourth row has a pointer, which moves with k;
-/// the three following rows are at indices that stay the same. These multiples of the distance are parameters
-/// as well. From products of one parameter, LLVM's loop strength reduction would derive the address of each
-/// row from the preceding row's by an addition, and additions take issue slots from FMAs.
+/// An address of x86 is a base, an index and a constant. Every fourth row has a pointer as its base, which
+/// moves with k. The three following rows add an index, which stays the same: 1, 2 or 3 times the distance.
+/// These multiples of the distance are parameters as well. From products of one parameter, LLVM's loop
+/// strength reduction would derive the address of each row from the preceding row's by an addition, and
+/// additions take issue slots from FMAs.
 class EvenRows {
  public:
   static_assert(tuning::max_tile_rows <= 16);
   using Params = KernelParams<even_rows_names>;
 
-  /// `distance`: bytes from a row to the next. A tile that begins at the first of `rows` rows finds the last
-  /// one in place of each of the first four that is missing.
+  /// `distance`: bytes from a row to the next. Missing rows: if there are fewer than four `rows`, a tile
+  /// reads the last row in place of each of its first four rows that is missing.
   static void append(std::vector<std::int64_t>& params, std::int64_t distance, std::int64_t rows) {
     const auto to_row = [&](std::int64_t r) {
       return std::min(r, std::max<std::int64_t>(rows - 1, 0)) * distance;

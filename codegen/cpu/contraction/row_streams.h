@@ -4,10 +4,10 @@
 
 namespace kiln::codegen {
 
-/// Contractions of few rows of A that read B in the order of memory: several rows of B side by side, each
-/// over a block of columns, are multiplied and added to sums in L1. A tile whose sums stay in registers would
-/// read a few lines of each row instead. Rows a multiple of a page apart then compete for the same sets of
-/// L1, and hardware prefetchers, which stop at the end of a page, do not see a stream.
+/// Contractions of few rows of A that read B in the order of memory. Several rows of B are read side by side,
+/// each over a block of columns; their products are added to sums in L1. A tile with sums in registers would
+/// read a few lines of each row of B instead. If rows are a multiple of a page apart, these lines compete for
+/// the same sets of L1. Hardware prefetchers stop at the end of a page and do not see a stream.
 class RowStreams {
  public:
   using Value = mlir::Value;

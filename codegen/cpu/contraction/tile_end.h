@@ -4,7 +4,8 @@
 
 namespace kiln::codegen {
 
-/// The level of the epilogue: where it is while tiles are computed, row group by row group.
+/// The level of the epilogue: applies it to the sums of a tile, row group by row group, and prefetches its
+/// operands while the tile is computed.
 class TileEnd {
  public:
   using Value = mlir::Value;
@@ -13,7 +14,7 @@ class TileEnd {
 
   TileEnd(const ContractionKernel& kernel, Epilogue& epilogue) : k_(kernel), epilogue_(epilogue) {}
 
-  /// For the tiles at an index of the outer axes.
+  /// Prepares the epilogue for the tiles at an index of the outer axes.
   void enter(mlir::ValueRange outer);
   /// Prefetches its operands, row by row, a row at each k.
   void prefetch(const RowTile& row_tile, const ColumnTile& columns, Value k);

@@ -49,13 +49,13 @@ class Sorter {
   /// Greater than all elements.
   Parts greatest() const { return Parts(packed_ ? 1 : 2, e_.index(INT64_MAX)); }
 
-  /// The two arrays in order: the one that holds the elements before `passes` merges that end in the first,
-  /// and the other.
+  /// The two arrays by their roles in sort(). The first one returned holds the elements at the beginning, so
+  /// that the result of `passes` merges is in `first`.
   std::pair<Parts, Parts> arrays(const Parts& first, const Parts& second, mlir::Value passes);
   /// Sorts the elements of `from`. Results of merges alternate between the arrays.
   void sort(const Parts& from, const Parts& to, mlir::Value passes);
-  /// Inserts an element into `count` sorted ones and drops the last of these; it comes before that one. After
-  /// them, up to a whole register, is memory that may be written.
+  /// Inserts an element into `count` sorted elements and drops the last of these, which must be greater. The
+  /// memory after them may be written, up to a whole register.
   void insert(const Parts& x, const Parts& sorted, mlir::Value count);
 
  private:

@@ -4,8 +4,8 @@
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/outer_axes.h"
 
-/// Shared by the schedules of matrix products: the tile of the result that a block of threads has, and
-/// how the operands of a step of k pass through shared memory.
+/// Shared by the schedules of matrix products. A block of threads computes one tile of the result; the
+/// operands of each step of k pass through shared memory.
 namespace kiln::codegen {
 
 /// Whether the larger of two tiles pays: it reads each operand fewer times. But there are fewer of them, and
@@ -39,9 +39,9 @@ struct ThreadElements {
 void store_elements(KernelBuilder& e, Epilogue& epilogue, mlir::Value rows, mlir::Value columns,
                     const ThreadElements& elements);
 
-/// A or B: how a block brings a step of k to shared memory, in words, each of `values_of_word` neighbours
-/// along k. The first value of word i of a thread lies at base + first[i] + k * k_stride, with k the step's
-/// plus k[i].
+/// A or B: how a block of threads copies a step of k to shared memory. The copy is by words; a word is
+/// `values_of_word` neighbours along k. A thread copies several words. The first value of its word i is at
+/// base + first[i] + (k[i] + the first k of the step) * k_stride.
 struct StagedOperand {
   using Value = mlir::Value;
   Value base, k_stride;

@@ -194,10 +194,10 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
     return (writes_inputs || !written_captures.empty()) && written_overlap(inputs);
   }
   bool written_overlap(std::span<const Tensor> inputs) const;
-  /// Whether a recorded call is recorded step by step. The code writes into an argument that is a part of an
-  /// array, or has another shape, and the call has a history: each write then gives the array a value, and a
-  /// gradient has a term of each. Or it writes into an argument with a gradient attached, which is an error
-  /// of that line.
+  /// Whether a recorded call is recorded step by step. One case: the call has a history, and the code writes
+  /// into an argument that is a part of an array or has another shape. Each write then gives the array a
+  /// value, and a gradient has a term for each. The other case: it writes into an argument with a gradient
+  /// attached, which is an error of that line.
   bool records_steps(std::span<const Tensor> inputs) const {
     return !in_place.empty() && (part_with_history(inputs) || writes_variable(inputs));
   }

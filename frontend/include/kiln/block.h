@@ -273,10 +273,15 @@ struct CompiledCall {
 /// the operators called in them.
 ///
 /// The next call records again after any of these:
+///
 /// - a change of children, hooks, dtype or Attrs of a block in the tree, or hybridize();
+///
 /// - the assignment of a member that is a parameter or a block;
+///
 /// - the release of a captured tensor by the program;
+///
 /// - a change of a property that hybrid_forward read of a parameter (grad_req(), lr_mult(), ...);
+///
 /// - a change of elements that it read, by item(), data(), printing or any other way, of an array older than
 ///   the recording.
 ///

@@ -26,7 +26,8 @@ struct Checkpoint {
 };
 
 /// Checkpoints of a training run in a folder. A run may be killed at any moment. Started again, it continues
-/// from its last checkpoint with the same bits, for any number of the loader's workers:
+/// from its last checkpoint with the same bits, for any number of the loader's workers.
+///
 /// ```
 /// CheckpointManager checkpoints("checkpoints", net, trainer, batches);
 /// checkpoints.restore();
@@ -37,10 +38,15 @@ struct Checkpoint {
 ///     checkpoints.save_every(100);
 ///   }
 /// ```
+///
 /// A checkpoint has:
+///
 /// - the parameters of the networks and trainers;
+///
 /// - the states, counts and learning rates of the trainers;
+///
 /// - the epoch and place of the loops over the loaders, with the seed of their orders;
+///
 /// - the two streams of random numbers (random::State).
 ///
 /// It does not have gradients: save after a step, not while GradReq::add collects. It is one .npz file,

@@ -44,11 +44,13 @@ struct LoaderShared;
 }  // namespace detail
 
 /// Batches of a dataset:
+///
 /// ```
 /// data::DataLoader batches(dataset, {.batch_size = 32, .shuffle = true, .num_workers = 2});
 /// for (int epoch = 0; epoch < 10; ++epoch)
 ///   for (const auto& [x, y] : batches) ...
 /// ```
+///
 /// Each loop is one epoch. The batches are on the CPU, and no operation that makes them is recorded. They
 /// come in the sampler's order, with the same bits for any number of workers. The loader's seed, the epoch
 /// and the sample's index determine the random numbers that a dataset's functions draw by kiln::random. An

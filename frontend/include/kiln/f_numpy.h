@@ -207,11 +207,15 @@ inline struct F::numpy F::np() { return {}; }
 /// MXNet's extension of numpy: `F.npx().relu(x)`. The layers are F's under MXNet's npx names.
 struct KILN_API F::npx : F {
   /// Puts the whole program in numpy mode, until reset_np(): a Tensor is then an array of MXNet's numpy.
+  ///
   /// * Shapes: full indexing and full reductions give rank 0; extent 0 is an empty array. reshape() accepts
   ///   only -1 as a code.
+  ///
   /// * Operators (`x + y`, `x > 1`, `x += 1`) and methods (`x.sum()`) are np's. F's own functions are
   ///   unchanged.
+  ///
   /// * Printing is numpy's.
+  ///
   /// * Networks record operators of numpy mode and are exported with `is_np_shape`; arrays are saved as
   ///   .params V3. A network compiled earlier records again.
   ///

@@ -17,9 +17,11 @@ namespace kiln::autograd {
 ///
 ///     struct Sigmoid : autograd::Function {
 ///       Tensors forward(const Tensors& x) override { return {y_ = 1 / (1 + F::exp(-x[0]))}; }
+///
 ///       Tensors backward(const Tensors& dy) override { return {dy[0] * y_ * (1 - y_)}; }
 ///       Tensor y_;
 ///     };
+///
 ///     Tensor y = autograd::apply<Sigmoid>({x})[0];
 ///
 /// An object is one call: its members keep what backward() reads. Both methods run inside autograd::Pause. A

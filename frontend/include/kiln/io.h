@@ -32,14 +32,18 @@ KILN_API ArrayFormat array_format_of(std::string_view path);
 /// the extension. Each Tensor owns its memory. Throws kiln::Error, naming file and array, for an unknown,
 /// truncated or damaged file, one that declares more than it holds, and more than Shape::max_rank axes. Never
 /// allocates more than the unpacked size of the file, or four times the size of integers that widen. Any
-/// thread. In .npy, .npz and .safetensors int16 and uint16 are read as int32, uint32 and uint64 as int64. An
-/// array that Kiln's dtypes do not hold (complex numbers, text, objects, records, 8-bit floats, uint64
-/// elements above int64's maximum) is left out with a warning; if the file has no other, it is an error.
+/// thread. In .npy, .npz and .safetensors int16 and uint16 are read as int32, uint32 and uint64 as int64.
+/// Kiln's dtypes do not hold complex numbers, text, objects, records, 8-bit floats and uint64 elements above
+/// int64's maximum. Such an array is left out with a warning; if the file has no other, it is an error.
+///
 /// - .params: all versions (magic V0 to V3); a GPU array is read to the CPU. Sparse arrays and arrays without
 ///   a value ("none") are errors.
+///
 /// - .npy: versions 1 to 3; Fortran order and big-endian numbers are converted. bfloat16 is stored as by
 ///   ml_dtypes: two bytes, "V2".
+///
 /// - .npz: members stored or deflated, of any size; names without ".npy".
+///
 /// - .safetensors: metadata is ignored.
 KILN_API std::vector<NamedArray> load_arrays(const std::string& path,
                                              std::source_location where = std::source_location::current());
@@ -53,9 +57,12 @@ struct SaveOptions {
 };
 /// Writes a file of arrays, atomically: to a temporary file in the same folder, then renamed. Throws
 /// kiln::Error if the folder is not writable or the format cannot represent the list.
-/// - .params: as MXNet 1.9.1 does (V2; arrays of rank 0 or without elements need V3, MXNet's numpy mode, and
-///   make the whole list V3). Names are written unless all are empty.
+///
+/// - .params: V2, as MXNet 1.9.1 writes. Arrays of rank 0 or without elements need V3 (MXNet's numpy mode),
+///   and make the whole list V3. Names are written unless all are empty.
+///
 /// - .npy: exactly one array; its name is not stored.
+///
 /// - .npz, .safetensors: names must be distinct; unnamed arrays are "arr_0", "arr_1", ... by position, as in
 ///   NumPy.
 KILN_API void save_arrays(const std::string& path, std::span<const NamedArray> arrays,

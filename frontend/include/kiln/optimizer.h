@@ -92,6 +92,7 @@ struct Update {
 
 /// A rule that updates parameters. Trainers may share an optimizer: it has no states and counts, only options
 /// and the learning rate. Derive from it to write another: states(), numbers() and update().
+///
 /// ```
 /// struct SignDescent : optimizer::Optimizer {
 ///   explicit SignDescent(const optimizer::Options& o) : Optimizer("sign_descent", o) {}
@@ -100,6 +101,7 @@ struct Update {
 ///   }
 /// };
 /// ```
+///
 /// Thread rule: the program orders set_learning_rate() and steps.
 class KILN_API Optimizer {
  public:

@@ -23,8 +23,8 @@ class KILN_API SGD : public Optimizer {
   double momentum_;
 };
 
-/// Nesterov's momentum: n = momentum m; w += momentum (n - lr (g + wd w)) - lr (g + wd w);
-/// m = n - lr (g + wd w), with the new w as in MXNet.
+/// Nesterov's momentum: n = momentum m; w += momentum (n - lr (g + wd w)) - lr (g + wd w).
+/// Then m = n - lr (g + wd w), with the new w as in MXNet.
 class KILN_API NAG : public Optimizer {
  public:
   explicit NAG(const Options& options = {}, Where where = Where::current());

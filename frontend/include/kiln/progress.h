@@ -20,8 +20,10 @@ struct ProgressOptions {
 };
 
 /// Shows the progress of a training run:
+///
 /// ```
 /// Progress progress(batches, {.epochs = 10, .log = "training.csv"});
+///
 /// for (...) {
 ///   for (const auto& [x, y] : batches) {
 ///     ...
@@ -30,16 +32,17 @@ struct ProgressOptions {
 ///   progress.end_epoch({mean_loss.get(), {"held out", accuracy_of(net)}});
 /// }
 /// ```
+///
 /// On a terminal a bar in the last line, with the epoch, samples a second, metrics and the time left. In
 /// other files lines as of MXNet's Speedometer, every `interval` batches. After each epoch a line on either.
 ///
 ///     Epoch[0] Batch [50]   Speed: 1234.56 samples/sec   loss=0.693147   left 1:23
 ///
-/// The log has a row for each of these lines: `event` ("batch" or "epoch"), `epoch` (counted from 0), `batch`
-/// (the number done in the epoch), `seconds`, `speed` in samples a second, and the metrics by name. Seconds
-/// are counted from the beginning of the run, or of the first run that it continues. A run that continues
-/// another, by a checkpoint, appends to its log. Rows from the place where it continues on are dropped first:
-/// the rows equal the rows of a run that was never interrupted.
+/// The log has a row for each of these lines. Its columns are `event` ("batch" or "epoch"), `epoch` (counted
+/// from 0), `batch` (the number done in the epoch), `seconds`, and `speed` in samples a second. Further
+/// columns are the metrics, by name. Seconds are counted from the beginning of the run, or of the first run
+/// that it continues. A run that continues another, by a checkpoint, appends to its log. Rows from the place
+/// where it continues on are dropped first: the rows equal the rows of a run that was never interrupted.
 ///
 /// Thread rule: one thread at a time.
 class KILN_API Progress {

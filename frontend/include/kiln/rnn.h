@@ -195,8 +195,8 @@ class KILN_API LSTMCell : public DenseCell {
   StepOutput hybrid_forward(F& F, const Tensor& x, const Tensors& states) override;
 };
 
-/// Gated recurrent unit, cuDNN's form: h' = (1 - z) * tanh(W_n x + b + r * (U_n h + b)) + z * h, with the
-/// gates r, z, n in this order in the weights. One state (batch, hidden).
+/// Gated recurrent unit, cuDNN's form: h' = (1 - z) * tanh(W_n x + b + r * (U_n h + b)) + z * h.
+/// The weights hold the gates in the order r, z, n. One state (batch, hidden).
 class KILN_API GRUCell : public DenseCell {
  public:
   explicit GRUCell(std::int64_t hidden_size, const CellOptions& options = {}, Where where = Where::current());

@@ -62,10 +62,11 @@ class Index {
   std::source_location where_;
 };
 
-/// A handle to an array, as MXNet's NDArray. Copies share the elements; a write through one handle is seen by
-/// all. x[1:2] (a slice of the first axis with step 1) and reshape() are views that write through; other
-/// indexing copies. A traced Tensor has shape and dtype but no elements; reading elements throws an Error
-/// that names the line. Thread rule: concurrent reads are safe; the program synchronises writes to one array.
+/// A handle to an array, as MXNet's NDArray. Copies share the elements: all handles see a write through one
+/// of them. Two operations make views that write through: x[1:2] (a slice of the first axis with step 1) and
+/// reshape(). Other indexing copies. A traced Tensor has shape and dtype but no elements; reading elements
+/// throws an Error that names the line. Thread rule: concurrent reads are safe; the program synchronises
+/// writes to one array.
 class KILN_API Tensor : public TensorMethods<Tensor> {
  public:
   /// An empty handle. Every use except assignment and defined() throws.

@@ -11,12 +11,15 @@
 namespace kiln {
 
 /// A training step as one call, made by HybridBlock::train_step():
+///
 /// ```
 /// auto step = net.train_step(loss, trainer);
 /// Tensor l = step({x}, labels);
 /// ```
-/// computes the same as these lines, with the same bits in the loss, the parameters, their running statistics
-/// and the optimizer's states:
+///
+/// It computes the same as the following lines. The bits are the same in the loss, the parameters, their
+/// running statistics and the optimizer's states.
+///
 /// ```
 /// Tensor l;
 /// {
@@ -26,10 +29,11 @@ namespace kiln {
 /// l.backward();
 /// trainer.step(x.shape()[0]);
 /// ```
-/// Forward, backward and update are one executable per signature, so a gradient is used where it is computed
-/// and has no array: Tensor::grad() and Parameter::grad() keep what they had. If a step cannot be compiled,
-/// the lines above run instead, and gradients are written. Reasons: the network cannot be compiled, the
-/// Trainer checks for finite gradients, a parameter adds its gradients or takes no part in the loss.
+///
+/// Forward, backward and update are one executable per signature. A gradient is used where it is computed and
+/// has no array: Tensor::grad() and Parameter::grad() keep what they had. If a step cannot be compiled, the
+/// lines above run instead, and gradients are written. Reasons: the network cannot be compiled, the Trainer
+/// checks for finite gradients, a parameter adds its gradients or takes no part in the loss.
 ///
 /// The loss is a separate array, which later calls leave unchanged while the program or the tape has it. Once
 /// nothing has it, a later call may write its loss into that memory. A call whose code exists allocates

@@ -29,9 +29,11 @@ struct TrainerOptions {
 };
 
 /// Updates the parameters of a network by an optimizer, from the gradients that backward() has left in them:
+///
 /// ```
 /// Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.1, .momentum = 0.9});
 /// ```
+///
 /// The parameters may still be uninitialised; they must have values at the first step. Parameters that a
 /// dictionary gets later are not the trainer's; parameters with GradReq::null are left alone. All updates of
 /// a step are one executable; it is compiled again only for other shapes, dtypes or another choice of
