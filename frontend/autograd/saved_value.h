@@ -11,7 +11,7 @@ class ArrayTape;
 
 /// The contents that an array had when a recorded call read or made them, for the call's backward pass.
 /// Shared by the array and all entries of the tape that need these contents. No copy is made until the array
-/// is written: then its old contents are copied here (before_write); and when the array dies, its memory
+/// is written: then its old contents are copied (keep_contents); and when the array dies, its memory
 /// moves here. So an entry never keeps an array alive that leads to the entry, and a write never changes a
 /// gradient.
 ///

@@ -1,9 +1,10 @@
 """Who may include whom: the table below, a folder a line. A folder may include itself and what its line names, nothing else.
 
-usage: layers_test.py SOURCE_FOLDER
+usage: layers_test.py SOURCE_FOLDER [--renew]
 
 Data flows one way, from frontend over ir and passes to codegen, and runtime is beneath. A line that names more than a file
-needs is an error too, so that the table stays what the sources do. A second table says who owns a step of a protocol.
+needs is an error too, so that the table stays what the sources do. The README of a folder has its line of the table, which --renew
+writes. A second table says who owns a step of a protocol.
 """
 
 import pathlib
@@ -112,7 +113,37 @@ def reached(name):
     return seen
 
 
-errors = []
+
+
+def may_include(folder):
+    """The line of a README that says what its folder may include, by names from the folder of the top level on."""
+    top = folder.split("/")[0] + "/"
+    names = [f"`{other.removeprefix(top)}`" for other in MAY_INCLUDE[folder]] + ["LLVM and MLIR"] * (folder in MLIR)
+    return f"May include: {', '.join(names) if names else 'public headers'}."
+
+
+def check_readme(folder, renew):
+    """The error of a README's line. With `renew` the line is written: after the first paragraph, unless it has a place."""
+    path = source / folder / "README.md"
+    if not path.is_file():
+        return []
+    text, line = path.read_text(), may_include(folder)
+    found = re.findall(r"^May include.*", text, re.M)
+    if found == [line]:
+        return []
+    if not renew:
+        return [f"{folder}/README.md has {found or 'no such line'} instead of '{line}': --renew writes it"]
+    if found:
+        text = re.sub(r"^May include.*", lambda _: line, text, count=1, flags=re.M)
+    else:
+        paragraphs = text.rstrip("\n").split("\n\n")
+        after = 1 if "\n" in paragraphs[0].strip() else 2  # some begin on the line after the title
+        text = "\n\n".join([*paragraphs[:after], line, *paragraphs[after:]])
+    path.write_text(text.rstrip("\n") + "\n")
+    return []
+
+
+errors = [error for folder in MAY_INCLUDE for error in check_readme(folder, "--renew" in sys.argv)]
 used = {folder: set() for folder in MAY_INCLUDE}
 uses = {name: [] for name in OWNED}
 for path in sorted(p for top in {f.split("/")[0] for f in MAY_INCLUDE} for p in (source / top).rglob("*")):
