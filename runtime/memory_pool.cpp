@@ -1,4 +1,4 @@
-// The memory pool: a list of each thread before those of the process, and the report.
+// The memory pool: the freed blocks of each thread, and the memory report.
 #include "runtime/memory_pool.h"
 
 #include "runtime/accelerator.h"
