@@ -13,10 +13,8 @@
 #include "runtime/disk_cache.h"
 #include "runtime/fail.h"
 
-#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
 
-#include <cstring>
 #include <fmt/ranges.h>
 
 namespace kiln::codegen {
