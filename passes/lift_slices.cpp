@@ -18,7 +18,7 @@ namespace {
 
 /// The maximum number of operations for all points of a window, such that their combination fits in the same
 /// kernel.
-constexpr std::size_t max_operations = 48;
+constexpr std::size_t max_lifted_operations = 48;
 
 /// A contraction and its epilogue.
 struct End {
@@ -110,7 +110,7 @@ void lift_windows_over(mlir::Operation* op, std::int64_t max_points) {
   if (!windows) return;
   const auto end = end_at(op->getResult(0));
   if (!end || !ir::has_windows(end->product, *windows) || windows->points() > max_points ||
-      end->ops.size() * static_cast<std::size_t>(windows->points()) > max_operations)
+      end->ops.size() * static_cast<std::size_t>(windows->points()) > max_lifted_operations)
     return;
   for (mlir::Operation* of_end : end->ops)
     for (mlir::Value v : of_end->getOperands())
