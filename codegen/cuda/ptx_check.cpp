@@ -3,8 +3,10 @@
 
 #include "runtime/fail.h"
 
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/ADT/StringSet.h>
+#include <llvm/ADT/Twine.h>
 
 namespace kiln::codegen {
 namespace {
