@@ -1,7 +1,7 @@
 // The rewrites of kiln-expand, one function for each kind of operation.
 #include "passes/expand.h"
 
-#include "passes/layout.h"
+#include "passes/convolution_layout.h"
 #include "passes/sweep.h"
 #include "runtime/dtype_table.h"
 

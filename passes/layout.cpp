@@ -1,12 +1,11 @@
-// The layouts of contractions, convolutions and poolings: packed B, channels last, or lines.
+// Rewrites contractions and convolutions: packed B, and arrays in the layout of the convolution.
 #include "passes/layout.h"
 
 #include "ir/dialect.h"
-#include "ir/window_shapes.h"
+#include "passes/convolution_layout.h"
 #include "passes/permute_axes.h"
 #include "passes/sweep.h"
 
-#include <llvm/ADT/SetVector.h>
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/Utils/IndexingUtils.h>
@@ -27,51 +26,6 @@ mlir::Value before_swap(mlir::Value v) {
     if (p[i] != static_cast<std::int64_t>(expected)) return {};
   }
   return transpose.getX();
-}
-
-std::int64_t places(mlir::RankedTensorType images) {
-  return mlir::ShapedType::getNumElements(images.getShape().drop_front(2));
-}
-
-/// Whether each channel of the input gives one of the result.
-bool is_depthwise(ir::ConvolutionOp op) {
-  const auto w = ir::ranked(op.getW()).getShape();
-  return op.getGroups() > 1 && w[1] == 1 && w[0] == ir::ranked(op.getX()).getDimSize(1);
-}
-
-/// Whether each point of the result is computed from the point of the input at the same place.
-bool has_one_line(ir::ConvolutionOp op) {
-  const auto is_one = [](std::int64_t extent) { return extent == 1; };
-  return llvm::all_of(ir::ranked(op.getW()).getShape().drop_front(2), is_one) &&
-         llvm::all_of(op.getStride(), is_one) &&
-         op.getType().getShape().drop_front(2) == ir::ranked(op.getX()).getShape().drop_front(2);
-}
-
-/// Whether only elementwise operations and the end of the function use it, and their results.
-bool is_returned(mlir::Operation* op) {
-  llvm::SetVector<mlir::Operation*> found;
-  found.insert(op);
-  for (std::size_t i = 0; i < found.size(); ++i)
-    for (mlir::Operation* user : found[i]->getUsers()) {
-      if (user->hasTrait<mlir::OpTrait::IsTerminator>()) continue;
-      if (!ir::is_pointwise(user)) return false;
-      found.insert(user);
-    }
-  return true;
-}
-
-/// Whether windows of the argument `x` give results `op`, perhaps by elementwise operations, and a kernel of
-/// windows along lines suits them. Between others of the function, both arrays could have the channels last.
-bool suits_lines(mlir::Operation* op, mlir::Value x, const ir::Window& w, const TargetModel& target) {
-  constexpr std::int64_t max_taps = 64, max_stride = 4;  // the kernel's code has all taps
-  const mlir::RankedTensorType result = ir::ranked(op->getResult(0));
-  return result.getRank() <= 4 && llvm::isa<mlir::FloatType>(result.getElementType()) &&
-         w.kernel.elements() <= max_taps && w.stride.back() <= max_stride &&
-         llvm::isa<mlir::BlockArgument>(x) &&
-         target.filters_channels_first(result.getShape().back(),
-                                       result.getRank() == 4 ? ir::reach_of(w, 0) + 1 : 1,
-                                       ir::ranked(x).getShape().back(), result.getElementTypeBitWidth()) &&
-         is_returned(op);
 }
 
 class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::func::FuncOp>> {
@@ -138,16 +92,24 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     op.erase();
   }
 
-  /// Channels last: the columns of a tile are then contiguous in the result, as in the packed weights.
   void pack(ir::ConvolutionOp op) {
     mlir::OpBuilder builder(op);
-    if (runs_along_lines(op, target_)) {
-      op.replaceAllUsesWith(channels_first(builder, op));
-      op.erase();
-      return;
+    switch (layout_of(op, target_)) {
+      case ConvolutionLayout::lines:
+        op.replaceAllUsesWith(channels_first(builder, op));
+        op.erase();
+        return;
+      case ConvolutionLayout::images:
+        return multiply_images(builder, op);
+      case ConvolutionLayout::planes:
+        return filter_planes(builder, op);
+      case ConvolutionLayout::channels_last:
+        return pack_channels_last(builder, op);
     }
-    if (multiplies_images(op)) return multiply_images(builder, op);
-    if (filters_planes(op)) return filter_planes(builder, op);
+  }
+
+  /// The columns of a tile are then contiguous in the result, as in the packed weights.
+  void pack_channels_last(mlir::OpBuilder& builder, ir::ConvolutionOp op) {
     const Dims shape(ir::ranked(op.getW()).getShape());
     const auto rank = static_cast<std::int64_t>(shape.size());
     const mlir::Value x = images_channels_last(builder, op.getX(), copies_channels_last(op));
@@ -190,38 +152,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     return pads;
   }
 
-  /// Whether a 1x1 convolution reads an argument and its result is returned, perhaps through elementwise
-  /// operations. Between other operations of the function, both arrays could have the channels last.
-  bool multiplies_images(ir::ConvolutionOp op) const {
-    const mlir::RankedTensorType type = op.getType();
-    return op.getAlgorithm() == ir::Algorithm::chained512 && op.getGroups() == 1 &&
-           llvm::isa<mlir::FloatType>(type.getElementType()) && llvm::isa<mlir::BlockArgument>(op.getX()) &&
-           has_one_line(op) &&
-           target_.multiplies_channels_first(type.getDimSize(0), ir::ranked(op.getX()).getDimSize(1),
-                                             places(type), type.getDimSize(1),
-                                             type.getElementTypeBitWidth()) &&
-           is_returned(op);
-  }
-  /// Whether the convolution is a depthwise one from an argument, perhaps with a padding, to results.
-  bool filters_planes(ir::ConvolutionOp op) const {
-    return is_depthwise(op) && suits_lines(op, padless(op).x, ir::window_of(op), target_);
-  }
-  struct Padless {
-    mlir::Value x;
-    Dims low;  // of the spatial axes
-  };
-  /// The convolution's input, without its padding by zeros if it has one.
-  static Padless padless(ir::ConvolutionOp op) {
-    const auto is_zero = [](std::int64_t n) { return n == 0; };
-    auto pad = op.getX().getDefiningOp<ir::PadOp>();
-    if (!pad || pad.getValueAttr() != mlir::Builder(op).getZeroAttr(op.getType().getElementType()) ||
-        !llvm::all_of(pad.getLow().take_front(2), is_zero) ||
-        !llvm::all_of(pad.getHigh().take_front(2), is_zero))
-      return {op.getX(), Dims(op.getStride().size(), 0)};
-    return {pad.getX(), Dims(pad.getLow().drop_front(2))};
-  }
   void filter_planes(mlir::OpBuilder& builder, ir::ConvolutionOp op) {
-    const Padless input = padless(op);
+    const UnpaddedInput input = unpadded_input(op);
     op.replaceAllUsesWith(ir::DepthwiseOp::create(builder, op.getLoc(), op.getType(), input.x, op.getW(),
                                                   op.getStride(), op.getDilate(), input.low)
                               .getResult());
@@ -408,44 +340,6 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
 };
 
 }  // namespace
-
-llvm::SmallVector<std::int64_t> channels_last_order(std::int64_t rank) {
-  llvm::SmallVector<std::int64_t> order{0};
-  for (std::int64_t i = 2; i < rank; ++i) order.push_back(i);
-  order.push_back(1);
-  return order;
-}
-
-llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank) {
-  return mlir::invertPermutationVector(channels_last_order(rank));
-}
-
-bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
-  const mlir::RankedTensorType result = op.getType();
-  if (is_depthwise(op) || op.getAlgorithm() != ir::Algorithm::chained512) return false;
-  mlir::Value x = op.getX();
-  if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
-  if (!llvm::isa<mlir::BlockArgument>(x)) return false;
-  const auto weights = ir::ranked(op.getW()).getShape();
-  // A narrower window reads a part of each line; the other points of the line would be copied for nothing.
-  const std::int64_t stride = op.getStride().back();
-  if (stride > weights.back()) return false;
-  // Users of a grouped convolution, a pooling for example, join its kernel if the channels are last. The same
-  // holds for convolutions with strides, whose lines would have to be deinterleaved besides.
-  const bool alone = is_returned(op);
-  if ((op.getGroups() > 1 || stride > 1) && !alone) return false;
-  const std::int64_t input_lines = mlir::ShapedType::getNumElements(weights.drop_front().drop_back());
-  return target.vectorizes_lines(result.getDimSize(1) / static_cast<std::int64_t>(op.getGroups()),
-                                 has_one_line(op) ? places(result) : result.getShape().back(), input_lines,
-                                 stride, alone, result.getElementTypeBitWidth());
-}
-
-bool reduces_lines(ir::ReduceWindowOp op, const TargetModel& target) {
-  // Half precision would round each sum.
-  const bool is_wide = op.getType().getElementTypeBitWidth() >= 32;
-  return (is_wide || op.getKind() == ir::Reduce::max) &&
-         suits_lines(op, op.getX(), ir::window_of(op), target);
-}
 
 std::unique_ptr<mlir::Pass> create_layout_pass(const TargetModel& target) {
   return std::make_unique<Layout>(target);

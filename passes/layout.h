@@ -1,25 +1,12 @@
 // The pass kiln-layout: the layout of contractions and convolutions in memory.
 #pragma once
-#include "ir/dialect.h"
 #include "passes/target_model.h"
 
-#include <llvm/ADT/SmallVector.h>
 #include <mlir/Pass/Pass.h>
 
-#include <cstdint>
 #include <memory>
 
 namespace kiln::passes {
-
-/// The transpose from (n, c, spatial...) to (n, spatial..., c), and back.
-llvm::SmallVector<std::int64_t> channels_last_order(std::int64_t rank);
-llvm::SmallVector<std::int64_t> channels_first_order(std::int64_t rank);
-
-/// Whether vectors run along lines: the convolution's input is a function argument with the channels first.
-bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target);
-
-/// Whether the target reduces windows along the lines of the argument that is the operation's input.
-bool reduces_lines(ir::ReduceWindowOp op, const TargetModel& target);
 
 /// Splits a contraction into the packing of B (kiln.pack) and a contraction with packed B (kiln.packed_dot,
 /// kiln.packed_convolution). A transpose of the last two axes of an operand of a dot becomes an attribute of

@@ -3,7 +3,7 @@
 
 #include "ir/dialect.h"
 #include "ir/stages.h"
-#include "passes/layout.h"
+#include "passes/convolution_layout.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <mlir/Dialect/Utils/IndexingUtils.h>
@@ -14,7 +14,7 @@ llvm::DenseMap<mlir::Value, MemoryOrder> memory_orders(mlir::Block& block, const
   llvm::DenseMap<mlir::Value, MemoryOrder> orders;
   const auto order_of = [&](mlir::Operation& op) -> MemoryOrder {
     if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))
-      return runs_along_lines(convolution, target)
+      return layout_of(convolution, target) == ConvolutionLayout::lines
                  ? MemoryOrder()
                  : channels_last_order(ir::ranked(convolution.getResult()).getRank());
     if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(op)) {

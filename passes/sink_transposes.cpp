@@ -3,7 +3,7 @@
 
 #include "ir/dialect.h"
 #include "ir/stages.h"
-#include "passes/layout.h"
+#include "passes/convolution_layout.h"
 #include "passes/permute_axes.h"
 #include "passes/sweep.h"
 

@@ -1,4 +1,4 @@
-// The memory pool: lists of each thread, and lists of the process.
+// The memory pool: the freed blocks of each thread, and the memory report.
 #include "runtime/memory_pool.h"
 
 #include "runtime/accelerator.h"
@@ -6,6 +6,7 @@
 #include "runtime/fork_gate.h"
 #include "runtime/memory_classes.h"
 #include "runtime/memory_level.h"
+#include "runtime/memory_shared.h"
 #include "runtime/memory_system.h"
 #include "runtime/once.h"
 
@@ -24,11 +25,6 @@ namespace {
 constexpr std::size_t small_bytes = 32 * 1024;
 constexpr std::size_t small_classes = class_of(small_bytes) + 1;
 
-/// A freed block holds the link of its class's list.
-struct FreeBlock {
-  FreeBlock* next;
-};
-
 /// The number of blocks of a small class that a thread keeps: 32 KiB worth, at least 2 and at most 64.
 constexpr std::uint32_t thread_limit(std::size_t c) {
   return static_cast<std::uint32_t>(
@@ -39,123 +35,6 @@ constexpr auto limits = [] {
   for (std::size_t c = 0; c < small_classes; ++c) a[c] = thread_limit(c);
   return a;
 }();
-
-/// The freed blocks of the process. Beyond the limit, blocks of the least recently used class are released
-/// first.
-class Shared {
- public:
-  void* take(std::size_t c) {
-    const std::lock_guard lock(mutex_);
-    return pop(c);
-  }
-
-  /// Up to `n` blocks as a list.
-  FreeBlock* take_some(std::size_t c, std::uint32_t n, std::uint32_t* taken) {
-    const std::lock_guard lock(mutex_);
-    FreeBlock* list = nullptr;
-    *taken = 0;
-    while (*taken < n) {
-      auto* b = static_cast<FreeBlock*>(pop(c));
-      if (b == nullptr) break;
-      b->next = list;
-      list = b;
-      ++*taken;
-    }
-    return list;
-  }
-
-  void put(std::size_t c, FreeBlock* list) noexcept {
-    FreeBlock* out = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      while (list != nullptr) {
-        FreeBlock* next = list->next;
-        push(c, list);
-        list = next;
-      }
-      out = over_limit();
-    }
-    release(out);
-  }
-
-  void clear() noexcept {
-    FreeBlock* out = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      out = evict_down_to(0);
-    }
-    release(out);
-  }
-
-  std::size_t bytes() {
-    const std::lock_guard lock(mutex_);
-    return bytes_;
-  }
-
- private:
-  struct List {
-    FreeBlock* head = nullptr;
-    std::uint64_t used = 0;  // clock of the last use, for eviction
-  };
-
-  void* pop(std::size_t c) {
-    List& l = lists_[c];
-    FreeBlock* b = l.head;
-    if (b == nullptr) return nullptr;
-    l.head = b->next;
-    l.used = ++clock_;
-    bytes_ -= class_bytes(c);
-    return b;
-  }
-
-  void push(std::size_t c, FreeBlock* b) {
-    List& l = lists_[c];
-    b->next = l.head;
-    l.head = b;
-    l.used = ++clock_;
-    bytes_ += class_bytes(c);
-  }
-
-  FreeBlock* over_limit() { return bytes_ > pool_limit() ? evict_down_to(pool_limit()) : nullptr; }
-
-  FreeBlock* evict_down_to(std::size_t limit) {
-    FreeBlock* out = nullptr;
-    while (bytes_ > limit) {
-      std::size_t oldest = class_count;
-      for (std::size_t c = 0; c < class_count; ++c)
-        if (lists_[c].head != nullptr && (oldest == class_count || lists_[c].used < lists_[oldest].used))
-          oldest = c;
-      if (oldest == class_count) break;
-      while (lists_[oldest].head != nullptr && bytes_ > limit) {
-        FreeBlock* b = lists_[oldest].head;
-        lists_[oldest].head = b->next;
-        bytes_ -= class_bytes(oldest);
-        b->next = out;
-        out = b;
-      }
-    }
-    return out;
-  }
-
-  /// Called without the lock: returning large blocks to the system takes long.
-  static void release(FreeBlock* list) noexcept {
-    while (list != nullptr) {
-      FreeBlock* next = list->next;
-      system_free(list, 0);
-      list = next;
-    }
-  }
-
-  Mutex mutex_;
-  std::array<List, class_count> lists_{};
-  std::uint64_t clock_ = 0;
-  std::size_t bytes_ = 0;
-};
-
-/// Never destroyed: arrays in static variables are freed late.
-Shared& shared() {
-  return once<[] { return Shared(); }>();
-}
 
 struct ThreadCache {
   struct List {
@@ -192,7 +71,7 @@ struct ThreadCache {
       b->next = out;
       out = b;
     }
-    if (out != nullptr) shared().put(c, out);
+    if (out != nullptr) shared_blocks().put(c, out);
   }
   void flush_all() noexcept {
     for (std::size_t c = 0; c < small_classes; ++c) flush(c, 0);
@@ -297,13 +176,13 @@ namespace {
   ThreadCache* cache = nullptr;
   if (c < small_classes) cache = cache_of_thread != nullptr ? cache_of_thread : make_thread_cache();
   if (cache == nullptr) {
-    void* block = shared().take(c);
+    void* block = shared_blocks().take(c);
     return block != nullptr ? block : allocate_from_system(bytes, class_bytes(c));
   }
   ThreadCache::List& l = cache->lists[c];
   if (l.head == nullptr) {
     std::uint32_t taken = 0;
-    l.head = shared().take_some(c, thread_limit(c) / 2, &taken);
+    l.head = shared_blocks().take_some(c, thread_limit(c) / 2, &taken);
     if (l.head == nullptr) return allocate_from_system(bytes, class_bytes(c));
     l.add(taken);
   }
@@ -318,7 +197,7 @@ namespace {
     return;
   }
   b->next = nullptr;
-  shared().put(c, b);
+  shared_blocks().put(c, b);
 }
 
 }  // namespace
@@ -366,7 +245,7 @@ MemoryReport memory_report(Device device) {
   CacheList& l = cache_list();
   const std::lock_guard lock(l.mutex);
   std::int64_t held = process_level.held(), arenas = process_level.arenas();
-  std::size_t pooled = shared().bytes();
+  std::size_t pooled = shared_blocks().bytes();
   for (const ThreadCache* c : l.caches) {
     held += c->level.change();
     arenas += c->level.arenas();
@@ -398,7 +277,7 @@ void release_pooled_memory(Device device) {
   if (Accelerator* const accelerator = accelerator_of(device)) return accelerator->release_pooled_memory();
   using namespace memory;
   if (cache_of_thread != nullptr) cache_of_thread->flush_all();
-  shared().clear();
+  shared_blocks().clear();
 }
 
 void set_memory_limit(std::size_t bytes, Device device) {

@@ -3,8 +3,11 @@
 
 #include "runtime/fail.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/ADT/StringSet.h>
+#include <llvm/ADT/Twine.h>
 
 namespace kiln::codegen {
 namespace {

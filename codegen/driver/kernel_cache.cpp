@@ -75,7 +75,7 @@ std::size_t max_kernels() {
 
 /// The kernels of this process. Each is linked once: while it is loaded it is in this table, and whoever
 /// needs it shares it.
-class ProcessKernels {
+class KnownKernels {
  public:
   struct Entry {
     Future future;                         // while a thread makes it
@@ -127,8 +127,8 @@ class ProcessKernels {
   std::uint64_t clock_ = 0;
   std::set<std::pair<std::uint64_t, std::uint64_t>> generic_;
 };
-ProcessKernels& known() {
-  return once<[] { return ProcessKernels(); }>();
+KnownKernels& known() {
+  return once<[] { return KnownKernels(); }>();
 }
 
 /// Maps the code, or keeps it for the driver of a device. Where linking fails, since threads that link at
@@ -179,11 +179,11 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
                                          const Backend& backend) {
   const CacheKey key = key_of(request, backend);
   if (checks_kernels()) check_key(context, request, backend.code(), key);
-  ProcessKernels& table = known();
+  KnownKernels& table = known();
   std::promise<std::shared_ptr<const Kernel>> promise;
   {
     std::unique_lock lock(table.mutex);
-    ProcessKernels::Entry& entry = table.request(key);
+    KnownKernels::Entry& entry = table.request(key);
     if (entry.kernel || entry.future.valid()) {
       stats().kernels_shared++;
       if (entry.kernel) return entry.kernel;
@@ -205,7 +205,7 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
   }
   promise.set_value(kernel);
   const std::lock_guard lock(table.mutex);
-  ProcessKernels::Entry& entry = table.request(key);
+  KnownKernels::Entry& entry = table.request(key);
   entry.kernel = kernel;
   entry.future = {};
   // A few more than one, so that not every new kernel looks at all others.

@@ -1,9 +1,11 @@
-// The plan of a function: its steps, buffers, constants and kernels.
+// The plan of a function: its steps, their kernels, and its prepacked constants.
 #include "codegen/driver/schedule.h"
 
 #include "codegen/driver/kernel_cache.h"
 #include "codegen/driver/operand_memory.h"
 #include "codegen/driver/packing.h"
+#include "codegen/driver/plan_constants.h"
+#include "codegen/driver/value_places.h"
 #include "codegen/emit/row_fusion.h"
 #include "ir/stages.h"
 #include "ir/views.h"
@@ -11,37 +13,14 @@
 #include "runtime/disk_cache.h"
 #include "runtime/fail.h"
 
-#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
 
-#include <cstring>
 #include <fmt/ranges.h>
 
 namespace kiln::codegen {
 namespace {
 
 using Space = BufferRef::Space;
-
-/// Elements of a constant in the order of memory.
-std::shared_ptr<const Buffer> constant_buffer(ir::ConstantOp op) {
-  auto value = llvm::cast<mlir::DenseElementsAttr>(op.getValue());
-  TensorType type = ir::to_tensor_type(op.getType());
-  auto buffer = std::make_shared<Buffer>(static_cast<std::size_t>(type.bytes()));
-  std::byte* out = buffer->data();
-  auto count = static_cast<std::size_t>(type.elements());
-  if (type.dtype == DType::boolean) {
-    std::size_t i = 0;
-    for (bool b : value.getValues<bool>()) out[i++] = std::byte{b};
-    return buffer;
-  }
-  llvm::ArrayRef<char> raw = value.getRawData();
-  std::size_t size = size_of(type.dtype);
-  if (value.isSplat())
-    for (std::size_t i = 0; i < count; ++i) std::memcpy(out + i * size, raw.data(), size);
-  else
-    std::memcpy(out, raw.data(), raw.size());
-  return buffer;
-}
 
 std::vector<std::string> source_lines(mlir::Location loc) {
   std::vector<std::string> lines;
@@ -59,7 +38,12 @@ std::vector<std::string> source_lines(mlir::Location loc) {
 class Scheduler {
  public:
   Scheduler(mlir::func::FuncOp function, const Backend& backend, LoadedKernels& loaded, Stages* stages)
-      : function_(function), backend_(backend), loaded_(loaded), stages_(stages) {}
+      : function_(function),
+        backend_(backend),
+        loaded_(loaded),
+        stages_(stages),
+        places_(function),
+        constants_(function) {}
 
   ExecutablePlan run() {
     plan_.name = function_.getName().str();
@@ -72,16 +56,8 @@ class Scheduler {
     plan_.arena_bytes = number(ir::arena_bytes_attr);
     plan_.arena_lower_bound = number(ir::arena_lower_bound_attr);
     plan_.random_draws = number(ir::draws_attr);
-    for (mlir::BlockArgument a : function_.getArguments()) {
-      if (auto saved = function_.getArgAttrOfType<mlir::IntegerAttr>(a.getArgNumber(), ir::saved_attr)) {
-        places_[a] = {Space::arena, 0, saved.getInt()};
-        continue;
-      }
-      if (a.getArgNumber() != plan_.inputs.size())
-        fail_internal("input {} of '{}' follows a saved value", a.getArgNumber(), plan_.name);
-      places_[a] = {Space::input, a.getArgNumber(), 0};
-      plan_.inputs.push_back(ir::to_tensor_type(a.getType()));
-    }
+    for (mlir::Value a : function_.getArguments())
+      if (place(a).space == Space::input) plan_.inputs.push_back(ir::to_tensor_type(a.getType()));
     auto writes = function_->getAttrOfType<mlir::DenseI64ArrayAttr>(ir::writes_attr);
     std::size_t write_count = writes ? writes.size() : 0;
     std::size_t first_write = function_.getNumResults() - write_count;
@@ -90,13 +66,12 @@ class Scheduler {
         plan_.outputs.push_back(ir::to_tensor_type(function_.getResultTypes()[i]));
 
     for (mlir::Operation& op : function_.front().without_terminator()) {
-      place_results(op);
+      places_.add_results(op);
       const std::size_t first = planned_.size();
       schedule(op);
       if (is_prepacked(op)) keep(op, first);
     }
-    // Tables follow the constants of the function, which the planner numbered.
-    llvm::append_range(plan_.constants, tables_);
+    plan_.constants = constants_.take();
     finish_steps();
     mlir::Operation* end = function_.front().getTerminator();
     for (std::size_t i = 0; i < write_count; ++i) {
@@ -108,44 +83,11 @@ class Scheduler {
   }
 
  private:
-  BufferRef place(mlir::Value v) const {
-    auto found = places_.find(v);
-    if (found == places_.end()) fail_internal("a value of '{}' has no buffer", plan_.name);
-    return found->second;
-  }
-
-  /// The dialect has verified that there is a place for each result, and for the scratch memory of bodies.
-  void place_results(mlir::Operation& op) {
-    auto list = op.getAttrOfType<mlir::ArrayAttr>(ir::buffers_attr);
-    if (!list) fail_internal("{} has no buffer for its results", op.getName().getStringRef().str());
-    const auto places = list.getAsRange<ir::PlaceAttr>();
-    for (auto [place, result] : llvm::zip(places, op.getResults())) places_[result] = buffer_ref(op, place);
-    if (llvm::isa<ir::RunLoopOp, ir::RunIfOp>(op))
-      scratch_[&op] = buffer_ref(op, llvm::cast<ir::PlaceAttr>(list.getValue().back()));
-  }
-
-  BufferRef buffer_ref(mlir::Operation& op, ir::PlaceAttr where) const {
-    const auto number = static_cast<std::uint32_t>(where.getNumber());
-    switch (where.getSpace()) {
-      case ir::Space::arena:
-        return {Space::arena, 0, where.getNumber()};
-      case ir::Space::output:
-        return {Space::output, number, where.getOffset()};
-      case ir::Space::alias:
-        return place(op.getOperand(number));
-      case ir::Space::constant:
-        return {Space::constant, number, where.getOffset()};
-      case ir::Space::prepacked:
-        return {Space::prepacked, number, where.getOffset()};
-      case ir::Space::input:
-        return {Space::input, number, where.getOffset()};
-    }
-    llvm_unreachable("all spaces are listed");
-  }
+  BufferRef place(mlir::Value v) const { return places_.of(v); }
 
   void schedule(mlir::Operation& op) {
     llvm::TypeSwitch<mlir::Operation*>(&op)
-        .Case([&](ir::ConstantOp c) { plan_.constants.push_back(constant_buffer(c)); })
+        .Case([&](ir::ConstantOp c) { constants_.add(c); })
         .Case<ir::ReshapeOp, ir::EmptyOp>([](mlir::Operation*) {})
         .Case([&](ir::FusionOp f) {
           for (mlir::OpResult r : f.getResults())
@@ -185,7 +127,7 @@ class Scheduler {
       bytes.push_back(ir::to_tensor_type(v.getType()).bytes());
     }
     if (launch.uses_random) step.operands.push_back({Space::rng, 0, 0});
-    if (!launch.table.empty()) step.operands.push_back(table(launch.table));
+    if (!launch.table.empty()) step.operands.push_back(constants_.add_table(launch.table));
     bytes.resize(step.operands.size());  // nothing overlaps the rest
     step.locations = source_lines(op->getLoc());
     planned_.push_back({std::move(step), std::move(bytes), std::nullopt, std::nullopt,
@@ -248,20 +190,6 @@ class Scheduler {
     return at->second;
   }
 
-  BufferRef table(const std::vector<std::int64_t>& values) {
-    auto buffer = std::make_shared<Buffer>(values.size() * sizeof(std::int64_t));
-    std::memcpy(buffer->data(), values.data(), values.size() * sizeof(std::int64_t));
-    tables_.push_back(buffer);
-    return {Space::constant, constant_count() + static_cast<std::uint32_t>(tables_.size()) - 1, 0};
-  }
-  std::uint32_t constant_count() {
-    if (!counted_) {
-      counted_ = 0;
-      for (mlir::Operation& op : function_.front()) *counted_ += llvm::isa<ir::ConstantOp>(op);
-    }
-    return *counted_;
-  }
-
   bool is_prepacked(mlir::Operation& op) const {
     return op.getNumResults() > 0 && !llvm::isa<ir::ReshapeOp>(op) &&
            place(op.getResult(0)).space == Space::prepacked;
@@ -298,8 +226,7 @@ class Scheduler {
     const std::string at = "+" + std::to_string(ref.offset);
     if (ref.space == Space::input) return "input" + input(ref.index) + at;
     if (ref.space == Space::constant) {
-      const Buffer& data =
-          ref.index < constant_count() ? *plan_.constants[ref.index] : *tables_[ref.index - constant_count()];
+      const Buffer& data = constants_[ref.index];
       const CacheKey key =
           cache_key({reinterpret_cast<const char*>(data.data()), static_cast<std::size_t>(data.bytes())});
       return "constant" + std::to_string(key.lo) + at;
@@ -359,7 +286,7 @@ class Scheduler {
   template <class Control>
   void add_body(mlir::Operation* op, Control control, std::vector<BufferRef> operands) {
     for (mlir::Value v : op->getResults()) operands.push_back(place(v));
-    operands.push_back(scratch_.lookup(op));
+    operands.push_back(places_.scratch_of(op));
     operands.push_back({Space::rng, 0, 0});
     add(op, std::move(control), std::move(operands));
   }
@@ -413,11 +340,9 @@ class Scheduler {
   Stages* stages_;
   ExecutablePlan plan_;
   llvm::DenseMap<const Kernel*, std::uint32_t> kernel_numbers_;
-  llvm::DenseMap<mlir::Value, BufferRef> places_;
-  llvm::DenseMap<mlir::Operation*, BufferRef> scratch_;
+  ValuePlaces places_;
+  PlanConstants constants_;
   std::vector<PlannedStep> planned_;
-  std::vector<std::shared_ptr<const Buffer>> tables_;
-  std::optional<std::uint32_t> counted_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // accumulators of some consecutive chunks, whose sums are added in the order of k.
 #include "codegen/cpu/contraction/chunk_columns.h"
 
+#include "codegen/emit/contraction.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/outer_axes.h"

@@ -4,16 +4,13 @@
 // are added in the order of k.
 #include "codegen/cpu/contraction/chunk_lanes.h"
 
+#include "codegen/cpu/contraction/chunk_lanes_plan.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/outer_axes.h"
 #include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "codegen/target/choices.h"
-#include "codegen/target/tuning.h"
-
-#include <llvm/ADT/bit.h>
-#include <llvm/Support/MathExtras.h>
 
 namespace kiln::codegen {
 namespace {
@@ -27,54 +24,6 @@ constexpr ParamNames chunk_lanes_names{"k_extent", "lhs_offset",      "rows",
 using ChunkLanesParams = KernelParams<chunk_lanes_names>;
 
 constexpr int registers = choices::registers_of_chunks;
-
-/// A or B: lines of `k_extent` elements.
-struct ChunkSide {
-  int operand;
-  bool interleaved;  // elements of all lines at one k are contiguous; otherwise the elements of a line
-  int lines;         // built in if interleaved, or held; else 0
-  static constexpr auto fields() {
-    return std::tuple(PlanField{"operand", &ChunkSide::operand},
-                      PlanField{"interleaved", &ChunkSide::interleaved},
-                      PlanField{"lines", &ChunkSide::lines});
-  }
-};
-
-/// Everything that the code depends on, with its epilogue: equal plans, equal code.
-struct ChunkLanesPlan {
-  Tile tile;  // of one register of accumulators
-  ChunkSide lhs, rhs;
-  bool holds_rhs;
-  bool streams;  // operands are in L3 or memory
-  std::size_t batch_axes;
-
-  const ChunkSide& held() const { return holds_rhs ? rhs : lhs; }
-  const ChunkSide& other() const { return holds_rhs ? lhs : rhs; }
-  int chunks() const { return registers * tile.lanes; }  // of a group
-  /// Elements of a chunk that are transposed together.
-  int square() const { return tile.lanes >= 4 ? tile.lanes / 2 : tile.lanes; }
-  /// Values of k of a side that are transposed one after the other: the elements of a line of the cache, at
-  /// least. Chunks are a multiple of 2 KiB apart, so that a line may be gone when it is read again.
-  int step(const ChunkSide& side) const {
-    constexpr int line_bytes = 64;
-    const int line = std::max(line_bytes / static_cast<int>(size_of(tile.dtype)), square());
-    return side.interleaved && side.lines > 3 ? square() : line;
-  }
-  /// Values of k whose held elements are on the stack.
-  std::int64_t block() const {
-    const std::int64_t bytes_of_k =
-        std::int64_t{held().lines} * chunks() * static_cast<std::int64_t>(size_of(tile.wide()));
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(llvm::bit_floor(
-                                        static_cast<std::uint64_t>(choices::held_bytes / bytes_of_k))),
-                                    std::max(step(lhs), step(rhs)), Tile::chunk);
-  }
-  static constexpr auto fields() {
-    return std::tuple(
-        PlanField{"tile", &ChunkLanesPlan::tile}, PlanField{"lhs", &ChunkLanesPlan::lhs},
-        PlanField{"rhs", &ChunkLanesPlan::rhs}, PlanField{"holds_rhs", &ChunkLanesPlan::holds_rhs},
-        PlanField{"streams", &ChunkLanesPlan::streams}, PlanField{"batch_axes", &ChunkLanesPlan::batch_axes});
-  }
-};
 
 class ChunkLanesEmitter {
  public:
@@ -393,26 +342,10 @@ std::optional<Launch> launch_chunk_lanes(ir::FusionOp fusion, mlir::Value root, 
   const llvm::ArrayRef<std::int64_t> batch = llvm::ArrayRef(epilogue.extents()).drop_back();
   const std::int64_t rows = epilogue.extents().back(), products = mlir::ShapedType::getNumElements(batch),
                      row_stride = epilogue.extra_strides(0).back();
-  if (!choices::has_lanes_of_chunks(rows, p.columns, p.k_extent, lanes, /*of_parameter=*/false))
-    return std::nullopt;
-  const bool holds_rhs = p.columns <= rows;
-  const auto side = [](std::int64_t lines, std::int64_t line_stride, std::int64_t k_stride, bool held,
-                       int operand) -> std::optional<ChunkSide> {
-    const bool interleaved = k_stride != 1;
-    if (interleaved && (line_stride != 1 || k_stride != lines)) return std::nullopt;
-    return ChunkSide{operand, interleaved, interleaved || held ? static_cast<int>(lines) : 0};
-  };
-  const auto lhs = side(rows, row_stride, p.k_stride, !holds_rhs,
-                        static_cast<int>(llvm::cast<mlir::BlockArgument>(p.lhs.base).getArgNumber())),
-             rhs = side(p.columns, p.unpacked->column_stride, p.unpacked->row_stride, holds_rhs,
-                        static_cast<int>(p.rhs));
-  if (!lhs || !rhs) return std::nullopt;
-  const std::int64_t bytes = (rows + p.columns) * p.k_extent * static_cast<std::int64_t>(size_of(dtype));
-  const ChunkLanesPlan plan{
-      {dtype, 1, 1, lanes}, *lhs, *rhs, holds_rhs, bytes > choices::private_cache_bytes(*target.machine),
-      batch.size()};
+  const auto plan = plan_chunk_lanes(p, {dtype, 1, 1, lanes}, rows, row_stride, batch.size(), target);
+  if (!plan) return std::nullopt;
 
-  Launch launch = planned_launch<ChunkLanesEmitter>(fusion, "chunk lanes", plan, epilogue);
+  Launch launch = planned_launch<ChunkLanesEmitter>(fusion, "chunk lanes", *plan, epilogue);
   ChunkLanesParams::append(launch.params, {{"k_extent", p.k_extent},
                                            {"lhs_offset", p.lhs.offset},
                                            {"rows", rows},

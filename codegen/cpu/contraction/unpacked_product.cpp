@@ -9,6 +9,7 @@
 #include "codegen/cpu/contraction/even_rows.h"
 #include "codegen/cpu/contraction/pack.h"
 #include "codegen/cpu/contraction/row_streams.h"
+#include "codegen/emit/contraction.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/outer_axes.h"

@@ -8,60 +8,81 @@
 #include "runtime/fail.h"
 
 namespace kiln::codegen {
+namespace {
 
-Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const CpuTarget& target) {
-  const auto result = ir::ranked(root.getResult()).getShape(), packed = ir::ranked(root.getW()).getShape();
-  const ir::View x = ir::view_of(root.getX()), w = ir::view_of(root.getW());
-  if (!w.is_contiguous()) fail_internal("a packed operand is read through a window");
-  const bool channels_first = root.getChannelsFirst();
-  const std::size_t channel = channels_first ? 1 : result.size() - 1;
-  const auto spatial = llvm::ArrayRef(x.strides).slice(channels_first ? 2 : 1, root.getKernel().size());
-  Dims lhs_strides{x.strides[0]}, tap_strides;
-  for (auto [step, stride, dilate] : llvm::zip(spatial, root.getStride(), root.getDilate())) {
-    lhs_strides.push_back(step * stride);
-    tap_strides.push_back(step * dilate);
-  }
-  const unsigned rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
-  if (channels_first) {
-    if (x.strides.back() != 1) fail_internal("the points of a line are not contiguous");
-    lhs_strides.pop_back();
-    lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all output channels of a group share the input
-    const std::int64_t groups = packed[0], channels = x.shape[channel] / groups,
-                       phases = root.getStride().back();
-    // The offsets of the last axis are first points of a line, each then found in its phase.
-    tap_strides.back() = root.getDilate().back();
-    auto taps = taps_of(root.getKernel(), tap_strides);
-    for (std::int64_t& point : taps.back()) point = point % phases * spatial.back() + point / phases;
-    return launch_line_convolution(fusion, root.getResult(),
-                                   {.lhs = x,
-                                    .rhs = rhs,
-                                    .lhs_strides = lhs_strides,
-                                    .offsets = window_offsets(channels, x.strides[channel], taps),
-                                    .input_lines = packed[2] / root.getKernel().back() * phases,
-                                    .groups = groups,
-                                    .lhs_group = channels * x.strides[channel],
-                                    .channels = result[channel] / groups,
-                                    .panel = packed[3]},
-                                   target);
-  }
-  if (is_depthwise(root)) {
-    if (x.strides[channel] != 1) fail_internal("the channels of a depthwise convolution are not contiguous");
-    return launch_depthwise(fusion, root.getResult(),
-                            {.lhs = x,
-                             .rhs = rhs,
-                             .lhs_strides = lhs_strides,
-                             .offsets = window_offsets(1, root.getKernel(), 1, tap_strides),
-                             .row_taps = root.getKernel().back(),
-                             .tap_stride = tap_strides.back(),
-                             .channels = result[channel],
-                             .panel = packed[3]},
-                            target);
-  }
+/// A convolution with packed weights, as far as all of its kernels read it.
+struct PackedConvolution {
+  ir::PackedConvolutionOp root;
+  ir::View x;
+  unsigned rhs;                                 // the fusion's argument
+  llvm::ArrayRef<std::int64_t> packed, result;  // shapes
+  std::size_t channel;                          // the axis of x and of the result
+  Dims lhs_strides, tap_strides;                // of x along the images and the spatial axes; of taps
 
+  explicit PackedConvolution(ir::PackedConvolutionOp op)
+      : root(op),
+        x(ir::view_of(op.getX())),
+        packed(ir::ranked(op.getW()).getShape()),
+        result(ir::ranked(op.getResult()).getShape()) {
+    const ir::View w = ir::view_of(op.getW());
+    if (!w.is_contiguous()) fail_internal("a packed operand is read through a window");
+    rhs = llvm::cast<mlir::BlockArgument>(w.base).getArgNumber();
+    const bool channels_first = op.getChannelsFirst();
+    channel = channels_first ? 1 : result.size() - 1;
+    const auto spatial = llvm::ArrayRef(x.strides).slice(channels_first ? 2 : 1, op.getKernel().size());
+    lhs_strides.push_back(x.strides[0]);
+    for (auto [step, stride, dilate] : llvm::zip(spatial, op.getStride(), op.getDilate())) {
+      lhs_strides.push_back(step * stride);
+      tap_strides.push_back(step * dilate);
+    }
+  }
+};
+
+LineConvolution along_lines(const PackedConvolution& c) {
+  auto root = c.root;
+  if (c.x.strides.back() != 1) fail_internal("the points of a line are not contiguous");
+  Dims lhs_strides = c.lhs_strides, tap_strides = c.tap_strides;
+  lhs_strides.pop_back();
+  lhs_strides.insert(lhs_strides.begin() + 1, 0);  // all output channels of a group share the input
+  const std::int64_t groups = c.packed[0], channels = c.x.shape[c.channel] / groups,
+                     phases = root.getStride().back();
+  // The offsets of the last axis are first points of a line, each then found in its phase.
+  tap_strides.back() = root.getDilate().back();
+  auto taps = taps_of(root.getKernel(), tap_strides);
+  for (std::int64_t& point : taps.back())
+    point = point % phases * c.x.strides[1 + root.getKernel().size()] + point / phases;
+  return {.lhs = c.x,
+          .rhs = c.rhs,
+          .lhs_strides = lhs_strides,
+          .offsets = window_offsets(channels, c.x.strides[c.channel], taps),
+          .input_lines = c.packed[2] / root.getKernel().back() * phases,
+          .groups = groups,
+          .lhs_group = channels * c.x.strides[c.channel],
+          .channels = c.result[c.channel] / groups,
+          .panel = c.packed[3]};
+}
+
+Depthwise by_channel(const PackedConvolution& c) {
+  auto root = c.root;
+  if (c.x.strides[c.channel] != 1)
+    fail_internal("the channels of a depthwise convolution are not contiguous");
+  return {.lhs = c.x,
+          .rhs = c.rhs,
+          .lhs_strides = c.lhs_strides,
+          .offsets = window_offsets(1, root.getKernel(), 1, c.tap_strides),
+          .row_taps = root.getKernel().back(),
+          .tap_stride = c.tap_strides.back(),
+          .channels = c.result[c.channel],
+          .panel = c.packed[3]};
+}
+
+Contraction as_contraction(const PackedConvolution& c) {
+  auto root = c.root;
   Contraction contraction;
+  Dims lhs_strides = c.lhs_strides;
   if (const auto windows = ir::pooled_windows(root)) {
     contraction.window_points = {0};
-    for (std::size_t i = 1; i < channel; ++i) {
+    for (std::size_t i = 1; i < c.channel; ++i) {
       std::vector<std::int64_t> longer;
       for (const std::int64_t point : contraction.window_points)
         for (std::int64_t step = 0; step < windows->size[i]; ++step)
@@ -70,24 +91,34 @@ Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, con
       lhs_strides[i] *= windows->size[i];
     }
   }
-  contraction.lhs = x;
-  contraction.rhs = rhs;
+  contraction.lhs = c.x;
+  contraction.rhs = c.rhs;
   contraction.lhs_strides = lhs_strides;
-  contraction.rhs_strides.assign(channel, 0);
-  contraction.groups = packed[0];
-  contraction.panels = packed[1];
-  contraction.k_extent = packed[2];
-  contraction.panel = packed[3];
-  contraction.columns = result[channel] / contraction.groups;
-  const std::int64_t channels = x.shape[channel] / contraction.groups;
-  contraction.lhs_group = channels * x.strides[channel];
+  contraction.rhs_strides.assign(c.channel, 0);
+  contraction.groups = c.packed[0];
+  contraction.panels = c.packed[1];
+  contraction.k_extent = c.packed[2];
+  contraction.panel = c.packed[3];
+  contraction.columns = c.result[c.channel] / contraction.groups;
+  const std::int64_t channels = c.x.shape[c.channel] / contraction.groups;
+  contraction.lhs_group = channels * c.x.strides[c.channel];
   // With one tap the contracted index is the channel.
   if (llvm::all_of(root.getKernel(), [](std::int64_t k) { return k == 1; }))
-    contraction.k_stride = x.strides[channel];
+    contraction.k_stride = c.x.strides[c.channel];
   else
-    contraction.k_offsets = window_offsets(channels, root.getKernel(), x.strides[channel], tap_strides);
+    contraction.k_offsets = window_offsets(channels, root.getKernel(), c.x.strides[c.channel], c.tap_strides);
   contraction.lhs_elements = ir::ranked(root.getX()).getNumElements();
-  return launch_contraction(fusion, root.getResult(), contraction, "convolution", target);
+  return contraction;
+}
+
+}  // namespace
+
+Launch launch_convolution(ir::FusionOp fusion, ir::PackedConvolutionOp root, const CpuTarget& target) {
+  const PackedConvolution c(root);
+  if (root.getChannelsFirst())
+    return launch_line_convolution(fusion, root.getResult(), along_lines(c), target);
+  if (is_depthwise(root)) return launch_depthwise(fusion, root.getResult(), by_channel(c), target);
+  return launch_contraction(fusion, root.getResult(), as_contraction(c), "convolution", target);
 }
 
 }  // namespace kiln::codegen

@@ -4,6 +4,7 @@
 // loads, not by FMAs. A tile is computed for all channels before the next tile, in the order of memory.
 #include "codegen/cpu/convolution/depthwise.h"
 
+#include "codegen/emit/contraction.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/planned_launch.h"

@@ -4,6 +4,7 @@
 // memory, as are the totals over chunks of places.
 #include "codegen/cpu/convolution/depthwise_weights.h"
 
+#include "codegen/emit/contraction.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/planned_launch.h"

@@ -4,6 +4,7 @@
 // is loaded as registers: A and B of the contraction have changed roles.
 #include "codegen/cpu/convolution/line_convolution.h"
 
+#include "codegen/emit/contraction.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/planned_launch.h"

@@ -3,16 +3,13 @@
 // that stays in L1, with their padding, and with the columns of a stride side by side. Every tap is then a
 // load of neighbours without a mask. Short lines are not copied: their inputs are one or two registers, from
 // which taps select lanes. A tile is some lines of the result; each input is loaded once for all of them.
+#include "codegen/cpu/convolution/plane_windows_plan.h"
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/planned_launch.h"
 #include "codegen/emit/reduction_body.h"
-#include "codegen/emit/tile.h"
 #include "codegen/math/math.h"
-#include "codegen/target/choices.h"
-#include "codegen/target/tuning.h"
-#include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
 
@@ -29,72 +26,6 @@ constexpr ParamNames plane_windows_names{
 constexpr ParamNames plane_windows_axis_names{"extent"};
 using PlaneWindowsParams = KernelParams<plane_windows_names>;
 using PlaneWindowsAxisParams = KernelParams<plane_windows_axis_names>;
-
-/// The axis of columns, or of lines.
-struct WindowAxis {
-  std::int64_t taps = 1, stride = 1, dilate = 1;
-  static constexpr auto fields() {
-    return std::tuple(PlanField{"taps", &WindowAxis::taps}, PlanField{"stride", &WindowAxis::stride},
-                      PlanField{"dilate", &WindowAxis::dilate});
-  }
-
-  std::int64_t reach() const { return (taps - 1) * dilate + 1; }
-};
-
-/// A plane of short lines, which one tile reads without copying them.
-struct SmallPlane {
-  std::int64_t height, width, pad_top, pad_left;
-  static constexpr auto fields() {
-    return std::tuple(PlanField{"height", &SmallPlane::height}, PlanField{"width", &SmallPlane::width},
-                      PlanField{"pad_top", &SmallPlane::pad_top},
-                      PlanField{"pad_left", &SmallPlane::pad_left});
-  }
-};
-
-/// A line that is copied to scratch memory.
-struct CopiedLine {
-  std::int64_t left;   // columns before its inputs: the padding, up to whole vectors
-  std::int64_t shift;  // the number of columns before the first tap
-  std::int64_t pitch;  // between its parts, which have every stride-th column each
-  int tail;            // inputs in the last step of copying it; 0: it is full
-  static constexpr auto fields() {
-    return std::tuple(PlanField{"left", &CopiedLine::left}, PlanField{"shift", &CopiedLine::shift},
-                      PlanField{"pitch", &CopiedLine::pitch}, PlanField{"tail", &CopiedLine::tail});
-  }
-};
-
-/// Everything that the code depends on, with its epilogue: equal plans, equal code.
-struct PlaneWindowsPlan {
-  DType dtype;
-  std::optional<ir::Reduce> reduces;  // none: multiplies by weights and adds
-  int lanes, vectors;                 // of a tile
-  int tail;                           // results in the last tile of a line; 0: it is full
-  TileRows lines;                     // of a tile
-  WindowAxis down, across;
-  std::optional<CopiedLine> copied;  // none: one tile reads the lines of a plane
-  std::optional<SmallPlane> plane;   // that plane
-  std::size_t outer_count;
-  int x_operand, w_operand, scratch_operand;  // w_operand: -1 without weights
-
-  std::int64_t taps() const { return down.taps * across.taps; }
-  std::int64_t line_pitch() const { return copied ? across.stride * copied->pitch : 0; }
-  /// Of copied elements: narrow floats are converted once.
-  DType copied_type() const { return Tile{dtype, 1, 1, lanes}.wide(); }
-  /// The weights of a plane stay in registers, beside an input and the sums of six lines.
-  bool keeps_weights(int registers) const { return !reduces && taps() + 7 <= registers; }
-  static constexpr auto fields() {
-    return std::tuple(
-        PlanField{"dtype", &PlaneWindowsPlan::dtype}, PlanField{"reduces", &PlaneWindowsPlan::reduces},
-        PlanField{"lanes", &PlaneWindowsPlan::lanes}, PlanField{"vectors", &PlaneWindowsPlan::vectors},
-        PlanField{"tail", &PlaneWindowsPlan::tail}, PlanField{"lines", &PlaneWindowsPlan::lines},
-        PlanField{"down", &PlaneWindowsPlan::down}, PlanField{"across", &PlaneWindowsPlan::across},
-        PlanField{"copied", &PlaneWindowsPlan::copied}, PlanField{"plane", &PlaneWindowsPlan::plane},
-        PlanField{"outer_count", &PlaneWindowsPlan::outer_count},
-        PlanField{"x_operand", &PlaneWindowsPlan::x_operand},
-        PlanField{"w_operand", &PlaneWindowsPlan::w_operand},
-        PlanField{"scratch_operand", &PlaneWindowsPlan::scratch_operand});
-  }
-};
 
 class PlaneWindowsEmitter {
  public:
@@ -359,119 +290,6 @@ class PlaneWindowsEmitter {
   // Of the task.
   Value plane_, first_line_, weights_;
   llvm::SmallVector<Value> factors_;  // of all taps, if they stay in registers
-};
-
-/// The operands of a depthwise convolution or a reduction of windows.
-struct PlaneWindows {
-  ir::View x;
-  int x_operand, w_operand = -1;
-  std::optional<ir::Reduce> reduces;
-  Dims kernel, stride, dilate, pad_low;
-
-  explicit PlaneWindows(mlir::Operation* root) : x(ir::view_of(root->getOperand(0))), x_operand(argument(x)) {
-    bool fits = x.strides.back() == 1;
-    if (auto depthwise = llvm::dyn_cast<ir::DepthwiseOp>(root)) {
-      const ir::View w = ir::view_of(depthwise.getW());
-      kernel.append(w.shape.begin() + 2, w.shape.end());
-      w_operand = argument(w);
-      fits = fits && w.is_contiguous();
-      set_steps(depthwise);
-    } else {
-      auto reduce = llvm::cast<ir::ReduceWindowOp>(root);
-      kernel.append(reduce.getKernel().begin(), reduce.getKernel().end());
-      reduces = reduce.getKind();
-      set_steps(reduce);
-    }
-    if (!fits)
-      fail_internal("a kernel of windows along lines reads lines or weights that are not contiguous");
-  }
-
-  bool has_lines() const { return kernel.size() > 1; }
-  std::int64_t width() const { return x.shape.back(); }
-  std::int64_t height() const { return has_lines() ? x.shape[2] : 1; }
-  std::int64_t pad_top() const { return has_lines() ? pad_low[0] : 0; }
-  std::int64_t pad_left() const { return pad_low.back(); }
-  WindowAxis axis(std::size_t i) const { return {kernel[i], stride[i], dilate[i]}; }
-
- private:
-  static int argument(const ir::View& v) {
-    return static_cast<int>(llvm::cast<mlir::BlockArgument>(v.base).getArgNumber());
-  }
-  template <class Op>
-  void set_steps(Op op) {
-    stride = Dims(op.getStride());
-    dilate = Dims(op.getDilate());
-    pad_low = Dims(op.getPadLow());
-  }
-};
-
-/// A plane of the result: `lines` of `points`.
-struct ResultPlane {
-  std::int64_t lines, points;
-};
-
-/// The layout of a copied line.
-CopiedLine copied_line(const PlaneWindowsPlan& plan, const PlaneWindows& w, const ResultPlane& result) {
-  const auto whole = [](std::int64_t n, std::int64_t multiple) {
-    return divideCeilSigned(n, multiple) * multiple;
-  };
-  const std::int64_t step = plan.across.stride * plan.lanes;
-  const std::int64_t left = whole(w.pad_left(), step), shift = left - w.pad_left();
-  const std::int64_t pitch = whole(
-      std::max((left + whole(w.width(), step)) / plan.across.stride,
-               whole(result.points, plan.lanes) + (shift + plan.across.reach() - 1) / plan.across.stride),
-      plan.lanes);
-  return {left, shift, pitch, static_cast<int>(w.width() % step)};
-}
-
-/// Divides a plane of the result into tiles, which the plan then has.
-TileSplit divide_plane(PlaneWindowsPlan& plan, const PlaneWindows& w, const ResultPlane& result,
-                       const CpuTarget& target) {
-  // Where weights are loaded for each use, two vectors share them. No tile has longer code than this.
-  constexpr std::int64_t max_multiply_adds = 256;
-  const std::int64_t registers = divideCeilSigned(result.points, plan.lanes);
-  const bool keeps_weights = plan.keeps_weights(target.registers());
-  plan.vectors = keeps_weights || registers < 2 ? 1 : 2;
-  const std::int64_t sums = target.registers() - plan.vectors - (keeps_weights ? plan.taps() : 1);
-  // Lines that are not copied. With a stride of 1 loads are masked; else lanes are selected from one
-  // register, or from two, which AVX2 has no instruction for. A result is complete before most of the lines
-  // are read, so that registers do not limit the tile.
-  constexpr std::int64_t max_plane_taps = 400;
-  const bool is_small =
-      result.lines > 0 && result.lines * plan.taps() <= max_plane_taps && result.points <= plan.lanes &&
-      (plan.across.stride == 1 || w.width() <= (target.registers() > 16 ? 2 : 1) * plan.lanes);
-  const std::int64_t max_lines = std::clamp<std::int64_t>(
-      std::min(sums, max_multiply_adds / plan.taps()) / plan.vectors, 1, tuning::min_accumulators);
-  const TileSplit split(result.lines, static_cast<int>(is_small ? result.lines : max_lines));
-  plan.lines = split.rows;
-  plan.tail = static_cast<int>(result.points % (plan.vectors * plan.lanes));
-  if (is_small)
-    plan.plane = {w.height(), w.width(), w.pad_top(), w.pad_left()};
-  else
-    plan.copied = copied_line(plan, w, result);
-  return split;
-}
-
-/// The blocks of tiles of a plane.
-struct PlaneBlocks {
-  std::int64_t tiles, count;                    // of a block, and of blocks
-  std::int64_t copied_lines, copied_bytes = 0;  // for a block
-
-  /// The number of tiles that leaves half of L1 to the arrays that stream through it.
-  PlaneBlocks(const PlaneWindowsPlan& plan, const ResultPlane& result, std::int64_t all_tiles,
-              const Machine& machine) {
-    const auto lines_of = [&](std::int64_t tiles) {
-      return (std::clamp<std::int64_t>(result.lines, 1, tiles * plan.lines.most) - 1) * plan.down.stride +
-             plan.down.reach();
-    };
-    const auto line_bytes = plan.line_pitch() * static_cast<std::int64_t>(size_of(plan.copied_type()));
-    tiles = 1;
-    while (tiles < all_tiles && lines_of(tiles + 1) * line_bytes <= choices::lines_bytes(machine)) ++tiles;
-    count = divideCeilSigned(all_tiles, tiles);
-    tiles = divideCeilSigned(all_tiles, std::max<std::int64_t>(count, 1));
-    copied_lines = lines_of(tiles);
-    if (!plan.plane) copied_bytes = copied_lines * line_bytes;
-  }
 };
 
 }  // namespace

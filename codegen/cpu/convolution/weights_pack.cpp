@@ -3,7 +3,7 @@
 // takes the weights tile by tile, a range of output channels by one of input channels: the first pack reads
 // the tile from memory, the others find it in L1 or L2.
 #include "codegen/cpu/contraction/pack.h"
-#include "codegen/cpu/convolution/winograd.h"
+#include "codegen/cpu/convolution/winograd_transforms.h"
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/scalar_expr.h"

@@ -2,16 +2,13 @@
 // for 2x2 results, where the direct sum has 36. A block of tiles at a time stays in L2, in scratch memory.
 // First its inputs are transformed; then follow, for each panel of columns, 16 contractions, the output
 // transform and the epilogue.
-#include "codegen/cpu/convolution/winograd.h"
-
+#include "codegen/cpu/convolution/winograd_plan.h"
+#include "codegen/cpu/convolution/winograd_transforms.h"
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
-#include "codegen/target/choices.h"
-#include "codegen/target/tuning.h"
-#include "ir/windows.h"
 #include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
@@ -23,153 +20,6 @@ using Value = mlir::Value;
 using Values = llvm::SmallVector<Value>;
 
 constexpr int positions = winograd_positions;
-
-Value plus(KernelBuilder& e, Value x, Value y) { return mlir::arith::AddFOp::create(e.b, e.loc, x, y); }
-Value minus(KernelBuilder& e, Value x, Value y) { return mlir::arith::SubFOp::create(e.b, e.loc, x, y); }
-
-/// B^T of four inputs (Lavin and Gray's names).
-Values input_transform(KernelBuilder& e, const Values& d) {
-  return {minus(e, d[0], d[2]), plus(e, d[1], d[2]), minus(e, d[2], d[1]), minus(e, d[1], d[3])};
-}
-
-/// A^T of four sums.
-Values output_transform(KernelBuilder& e, const Values& m) {
-  return {plus(e, plus(e, m[0], m[1]), m[2]), minus(e, minus(e, m[1], m[2]), m[3])};
-}
-
-/// G of three taps.
-Values kernel_transform(KernelBuilder& e, const Values& g) {
-  auto vector = llvm::dyn_cast<mlir::VectorType>(g[0].getType());
-  const Value half = e.number(DType::f64, 0.5, vector ? static_cast<int>(vector.getNumElements()) : 1);
-  const auto halved = [&](Value x) -> Value { return mlir::arith::MulFOp::create(e.b, e.loc, x, half); };
-  return {g[0], halved(plus(e, plus(e, g[0], g[1]), g[2])), halved(plus(e, minus(e, g[0], g[1]), g[2])),
-          g[2]};
-}
-
-/// Applies a transform to each row of a square, then to each column of the result.
-Values both_ways(const Values& x, std::size_t side, llvm::function_ref<Values(const Values&)> transform) {
-  llvm::SmallVector<Values, 4> rows;
-  for (std::size_t i = 0; i < side; ++i)
-    rows.push_back(transform(Values(llvm::ArrayRef(x).slice(i * side, side))));
-  const std::size_t out = rows[0].size();
-  Values result(out * out);
-  for (std::size_t j = 0; j < out; ++j) {
-    Values column;
-    for (const Values& row : rows) column.push_back(row[j]);
-    for (auto [i, v] : llvm::enumerate(transform(column))) result[i * out + j] = v;
-  }
-  return result;
-}
-
-/// The sizes of the computation.
-struct WinogradSizes {
-  std::int64_t height, width, channels;          // of the input
-  std::int64_t out_height, out_width, columns;   // of the result
-  bool pooled;                                   // a tile is a pooling window of the epilogue
-  std::int64_t tiles_down, tiles_across, tiles;  // of an image, of an image, in all
-  std::int64_t panels, panel;
-
-  explicit WinogradSizes(ir::WinogradOp op) {
-    const auto x = ir::ranked(op.getX()).getShape(), result = ir::ranked(op.getResult()).getShape(),
-               w = ir::ranked(op.getW()).getShape();
-    height = x[1];
-    width = x[2];
-    channels = x[3];
-    out_height = result[1];
-    out_width = result[2];
-    columns = result[3];
-    pooled = ir::pooled_windows(op).has_value();
-    tiles_down = llvm::divideCeilSigned(out_height, 2);
-    tiles_across = llvm::divideCeilSigned(out_width, 2);
-    tiles = x[0] * tiles_down * tiles_across;
-    panels = w[0];
-    panel = w[3];
-  }
-  std::int64_t result_height() const { return pooled ? out_height / 2 : out_height; }
-  std::int64_t result_width() const { return pooled ? out_width / 2 : out_width; }
-};
-
-/// Everything that the code depends on, with its epilogue: equal plans, equal code. A tile block is
-/// `tile_block` tiles, split into the rows of register tiles.
-struct WinogradPlan {
-  std::int64_t tile_block;
-  TileSplit split;  // of a tile block
-  int vectors_per_panel, lanes;
-  /// A tile's transformed inputs at one position. Padded, since with a power of two consecutive tiles would
-  /// compete for the same L1 sets.
-  std::int64_t row_elements;
-  bool streams_weights;                  // weights do not stay in L2
-  bool pooled;                           // WinogradSizes::pooled
-  bool chunks;                           // of channels
-  bool ragged_channels, ragged_columns;  // registers, or panels, are not full
-  bool odd_height, odd_width;            // an odd extent ends in the middle of a tile
-  std::size_t axes;                      // of the epilogue
-  int x_operand, w_operand, scratch_operand;
-  static constexpr auto fields() {
-    return std::tuple(
-        PlanField{"tile_block", &WinogradPlan::tile_block}, PlanField{"split", &WinogradPlan::split},
-        PlanField{"vectors_per_panel", &WinogradPlan::vectors_per_panel},
-        PlanField{"lanes", &WinogradPlan::lanes}, PlanField{"row_elements", &WinogradPlan::row_elements},
-        PlanField{"streams_weights", &WinogradPlan::streams_weights},
-        PlanField{"pooled", &WinogradPlan::pooled}, PlanField{"chunks", &WinogradPlan::chunks},
-        PlanField{"ragged_channels", &WinogradPlan::ragged_channels},
-        PlanField{"ragged_columns", &WinogradPlan::ragged_columns},
-        PlanField{"odd_height", &WinogradPlan::odd_height}, PlanField{"odd_width", &WinogradPlan::odd_width},
-        PlanField{"axes", &WinogradPlan::axes}, PlanField{"x_operand", &WinogradPlan::x_operand},
-        PlanField{"w_operand", &WinogradPlan::w_operand},
-        PlanField{"scratch_operand", &WinogradPlan::scratch_operand});
-  }
-
-  std::int64_t panel() const { return std::int64_t{vectors_per_panel} * lanes; }
-  // Scratch memory: the number of the tile block in it, from 1 on; zeros for one pixel; transformed inputs
-  // (position, tile, channel); sums (tile, position, column).
-  std::int64_t position_elements() const { return tile_block * row_elements; }
-  static constexpr std::int64_t zeros_at = tuning::cache_line_bytes / 4;
-  std::int64_t inputs_at() const { return zeros_at + row_elements; }
-  std::int64_t sums_at() const { return inputs_at() + positions * position_elements(); }
-  std::int64_t scratch_elements() const { return sums_at() + tile_block * positions * panel(); }
-};
-
-/// The facts that the code takes from its fusion.
-struct WinogradFusion {
-  std::size_t axes;  // of the epilogue
-  int x_operand, w_operand, scratch_operand;
-};
-
-WinogradPlan plan_winograd(const WinogradSizes& sizes, const WinogradFusion& fusion,
-                           const CpuTarget& target) {
-  const int lanes = Tile::lanes_of(target, DType::f32, sizes.panel);
-  const auto vectors_per_panel = static_cast<int>(sizes.panel / lanes);
-  const std::int64_t row_elements = llvm::divideCeilSigned(sizes.channels, lanes) * lanes + lanes,
-                     tile_bytes = positions * row_elements * 4,
-                     some_tiles = std::max<std::int64_t>(1, sizes.tiles);
-  const std::int64_t max_rows = std::min<std::int64_t>(Tile::max_rows(target, vectors_per_panel), some_tiles);
-  const bool streams_weights =
-      positions * sizes.channels * sizes.panels * sizes.panel * 4 > choices::l2_rhs_bytes(*target.machine);
-  const std::int64_t max_tiles =
-      std::clamp(std::max(choices::packed_block_bytes(*target.machine) / tile_bytes,
-                          streams_weights ? tuning::min_streaming_tiles : 0),
-                 max_rows, some_tiles);
-  // Divide as evenly as possible: all tiles into blocks, then a block into rows.
-  const std::int64_t tile_block =
-      llvm::divideCeilSigned(some_tiles, llvm::divideCeilSigned(some_tiles, max_tiles));
-  return {.tile_block = tile_block,
-          .split = TileSplit(tile_block, static_cast<int>(max_rows)),
-          .vectors_per_panel = vectors_per_panel,
-          .lanes = lanes,
-          .row_elements = row_elements,
-          .streams_weights = streams_weights,
-          .pooled = sizes.pooled,
-          .chunks = sizes.channels > Tile::chunk,
-          .ragged_channels = sizes.channels % lanes != 0,
-          .ragged_columns = sizes.columns % sizes.panel != 0,
-          .odd_height = sizes.out_height % 2 == 1,
-          .odd_width = sizes.out_width % 2 == 1,
-          .axes = fusion.axes,
-          .x_operand = fusion.x_operand,
-          .w_operand = fusion.w_operand,
-          .scratch_operand = fusion.scratch_operand};
-}
 
 constexpr ParamNames winograd_names{"height",       "width",    "channels",     "result_height",
                                     "result_width", "columns",  "tiles_down",   "tiles_across",
@@ -261,7 +111,7 @@ class WinogradEmitter {
       Values d;
       for (Value pixel : pixels) d.push_back(e.load(at(pixel, c), DType::f32, plan_.lanes, mask));
       Value place = at(to, c);
-      for (Value v : both_ways(d, 4, [&](const Values& x) { return input_transform(e, x); })) {
+      for (Value v : transform_inputs(e, d)) {
         store(v, place);
         place = at(place, position_step);
       }
@@ -349,7 +199,7 @@ class WinogradEmitter {
         Values m;
         for (int p = 0; p < positions; ++p)
           m.push_back(load(at(sums, e.index(p * plan_.panel() + v * plan_.lanes))));
-        const Values results = both_ways(m, 4, [&](const Values& x) { return output_transform(e, x); });
+        const Values results = transform_sums(e, m);
         if (plan_.pooled)
           return store_results(results, where, column, mask, plan_.odd_height, plan_.odd_width);
         for (int i = 0; i < 4; ++i) {
@@ -449,35 +299,6 @@ Launch launch_winograd(ir::FusionOp fusion, ir::WinogradOp root, const CpuTarget
   launch.grain =
       grain_for(launch.extent, plan.tile_block * positions * sizes.channels * plan.vectors_per_panel * 3 / 2);
   return launch;
-}
-
-void emit_transformed_kernels(KernelBuilder& e, const KernelColumns& columns, Value place,
-                              Value position_step) {
-  const int lanes = columns.lanes;
-  const auto each = [&](llvm::function_ref<Value(int)> value) {
-    Value to = place;
-    for (int p = 0; p < positions; ++p, to = e.element(to, position_step, DType::f32))
-      e.store(value(p), to, DType::f32, lanes);
-  };
-  const auto transform = [&] {
-    Values g;
-    for (int tap = 0; tap < 9; ++tap) {
-      const Value offset =
-          e.add(e.mul(e.index(tap / 3), columns.row_stride), e.mul(e.index(tap % 3), columns.tap_stride));
-      const Value v =
-          e.gather(e.element(columns.first, offset, DType::f32), e.lane_offsets(columns.column_stride, lanes),
-                   DType::f32, lanes, lanes > 1 ? e.mask_below(columns.count, lanes) : Value());
-      g.push_back(mlir::arith::ExtFOp::create(e.b, e.loc, e.lanes_of(e.b.getF64Type(), lanes), v));
-    }
-    const Values u = both_ways(g, 3, [&](const Values& x) { return kernel_transform(e, x); });
-    each([&](int p) {
-      return mlir::arith::TruncFOp::create(e.b, e.loc, e.lanes_of(e.b.getF32Type(), lanes),
-                                           u[static_cast<std::size_t>(p)]);
-    });
-  };
-  if (lanes > 1) return transform();
-  each([&](int) { return e.number(DType::f32, 0, 1); });
-  e.when(e.less(e.index(0), columns.count), transform);
 }
 
 }  // namespace kiln::codegen

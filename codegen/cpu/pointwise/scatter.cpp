@@ -3,6 +3,7 @@
 // threads.
 #include "codegen/cpu/launch.h"
 #include "codegen/emit/kernel_params.h"
+#include "codegen/emit/plan_fields.h"
 #include "codegen/emit/scalar_expr.h"
 #include "codegen/math/math.h"
 #include "codegen/target/tuning.h"

@@ -4,6 +4,7 @@
 // rows and columns beyond the last one are read as the last one, and not stored.
 #include "codegen/cuda/contraction/product_tile.h"
 #include "codegen/cuda/launch.h"
+#include "codegen/emit/contraction.h"
 #include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 #include "ir/views.h"
