@@ -4,6 +4,7 @@
 #include "ir/dialect.h"
 #include "runtime/dtype_table.h"
 
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 #include <mlir/IR/Matchers.h>
 

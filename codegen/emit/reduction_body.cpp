@@ -5,6 +5,8 @@
 #include "codegen/target/tuning.h"
 #include "runtime/fail.h"
 
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+
 namespace kiln::codegen {
 
 std::int64_t elements_of(int level) { return level == 1 ? 1 : block_length * elements_of(level - 1); }

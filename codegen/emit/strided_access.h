@@ -39,10 +39,11 @@ bool is_shared_by_rows(const StridedAccess& access);
 bool reads_transposed(const StridedAccess& access);
 
 /// Merges an innermost axis that is shorter than the registers that the body interleaves, or than two, with
-/// the axis outside of it. Each access must have one of four forms: one element along the inner axis
-/// (StridedAccess::repeats); the same elements for each index of the outer one (StridedAccess::cycle); one of
-/// two arrays (StridedAccess::arrays); mergeable strides. `multiple`: loops begin at multiples of this number
-/// of points, which have to be whole groups; 0: at multiples of StridedAccess::group().
+/// the axis outside of it, if every access allows it. An access may have one element along the inner axis
+/// (StridedAccess::repeats), or the same elements for each index of the outer axis (StridedAccess::cycle). Or
+/// it may read two arrays in turn (StridedAccess::arrays), or have mergeable strides. `multiple`: loops begin
+/// at multiples of this number of points, which have to be whole groups; 0: at multiples of
+/// StridedAccess::group().
 void join_repeats(Dims& extents, std::vector<StridedAccess>& accesses, int lanes, int registers,
                   std::int64_t multiple = 0);
 

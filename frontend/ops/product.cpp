@@ -76,7 +76,9 @@ void batched_shape(ShapeFacts& f, const Attrs& a) {
 }
 Values batch_dot(Primitives& p, Args in, const Attrs& a) { return batched(p, in, a, "batch_dot"); }
 
-Value scaled(Primitives& p, Value x, double factor) { return factor == 1 ? x : p.mul(x, p.like(x, factor)); }
+Value scaled_by(Primitives& p, Value x, double factor) {
+  return factor == 1 ? x : p.mul(x, p.like(x, factor));
+}
 /// Swaps axis `rows` with the last but one; an involution.
 Value with_rows_at(Primitives& p, Value x, int rows) {
   const int rank = p.shape(x).rank();
@@ -94,16 +96,16 @@ Value scaled_product(Primitives& p, Args in, const Attrs& a, std::string_view wh
         "and {}",
         what, a.integer("axis"), p.shape(in[0]).str(), p.shape(in[1]).str());
   const Value matrices[] = {with_rows_at(p, in[0], rows), with_rows_at(p, in[1], rows)};
-  return with_rows_at(p, scaled(p, batched(p, matrices, a, what)[0], a.real("alpha")), rows);
+  return with_rows_at(p, scaled_by(p, batched(p, matrices, a, what)[0], a.real("alpha")), rows);
 }
 Values gemm2(Primitives& p, Args in, const Attrs& a) { return {scaled_product(p, in, a, "linalg_gemm2")}; }
 Values gemm(Primitives& p, Args in, const Attrs& a) {
   Value ab = scaled_product(p, in.first(2), a, "linalg_gemm");
-  return {p.add(ab, scaled(p, in[2], a.real("beta")))};
+  return {p.add(ab, scaled_by(p, in[2], a.real("beta")))};
 }
 Values syrk(Primitives& p, Args in, const Attrs& a) {
   bool t = a.boolean("transpose");
-  return {scaled(p, product(p, in[0], in[0], t, !t), a.real("alpha"))};
+  return {scaled_by(p, product(p, in[0], in[0], t, !t), a.real("alpha"))};
 }
 
 Values khatri_rao(Primitives& p, Args in, const Attrs&) {

@@ -9,7 +9,7 @@
 namespace kiln {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string dot_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -38,7 +38,8 @@ std::string Symbol::dot() const {
   for (const ir::NodePtr& node : ir::topological_order(heads)) {
     const std::size_t n = number.size();
     number.emplace(node.get(), n);
-    line("  n{} [label = {}{}];\n", n, quoted(label(*node)), node->is_variable() ? ", shape = ellipse" : "");
+    line("  n{} [label = {}{}];\n", n, dot_quoted(label(*node)),
+         node->is_variable() ? ", shape = ellipse" : "");
     for (const ir::Entry& e : node->inputs) {
       line("  n{} -> n{}", number.at(e.node.get()), n);
       if (e.output != 0) line(" [label = \"{}\"]", e.output);
@@ -46,7 +47,7 @@ std::string Symbol::dot() const {
     }
   }
   for (std::size_t i = 0; i < heads.size(); ++i) {
-    line("  out{} [label = {}, shape = plaintext];\n", i, quoted(fmt::format("output {}", i)));
+    line("  out{} [label = {}, shape = plaintext];\n", i, dot_quoted(fmt::format("output {}", i)));
     line("  n{} -> out{};\n", number.at(heads[i].node.get()), i);
   }
   return out + "}\n";

@@ -9,6 +9,7 @@
 #include "codegen/emit/tile.h"
 
 #include <llvm/Support/MathExtras.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace kiln::codegen {
 namespace {

@@ -30,7 +30,7 @@ LogRow with_place(const LogPlace& place, const LogRow& cells) {
 }
 
 /// A cell of CSV, in quotes if it must be (RFC 4180).
-std::string quoted(const std::string& text) {
+std::string csv_quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
@@ -39,7 +39,7 @@ std::string quoted(const std::string& text) {
 
 std::string joined(const std::vector<std::string>& cells) {
   std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) line += (i == 0 ? "" : ",") + quoted(cells[i]);
+  for (std::size_t i = 0; i < cells.size(); ++i) line += (i == 0 ? "" : ",") + csv_quoted(cells[i]);
   return line;
 }
 
@@ -169,7 +169,7 @@ std::string TrainingLog::csv_line(const LogRow& row) {
     const auto cell =
         std::find_if(row.begin(), row.end(), [&](const auto& c) { return c.first == columns_[i]; });
     if (cell == row.end()) continue;
-    line += std::visit([](const auto& v) { return quoted(fmt::format("{}", v)); }, cell->second);
+    line += std::visit([](const auto& v) { return csv_quoted(fmt::format("{}", v)); }, cell->second);
   }
   return line;
 }
