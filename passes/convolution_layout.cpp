@@ -53,8 +53,8 @@ bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
   if ((op.getGroups() > 1 || stride > 1) && !alone) return false;
   const std::int64_t input_lines = mlir::ShapedType::getNumElements(weights.drop_front().drop_back());
   return target.vectorizes_lines(result.getDimSize(1) / static_cast<std::int64_t>(op.getGroups()),
-                                 has_one_line(op) ? places(result) : result.getShape().back(), input_lines,
-                                 stride, alone, result.getElementTypeBitWidth());
+                                 has_one_line(op) ? points_of_channel(result) : result.getShape().back(),
+                                 input_lines, stride, alone, result.getElementTypeBitWidth());
 }
 
 /// Whether a 1x1 convolution reads an argument and its result is returned, perhaps through elementwise
@@ -65,7 +65,8 @@ bool multiplies_images(ir::ConvolutionOp op, const TargetModel& target) {
          llvm::isa<mlir::FloatType>(type.getElementType()) && llvm::isa<mlir::BlockArgument>(op.getX()) &&
          has_one_line(op) &&
          target.multiplies_channels_first(type.getDimSize(0), ir::ranked(op.getX()).getDimSize(1),
-                                          places(type), type.getDimSize(1), type.getElementTypeBitWidth()) &&
+                                          points_of_channel(type), type.getDimSize(1),
+                                          type.getElementTypeBitWidth()) &&
          is_returned(op);
 }
 
@@ -113,7 +114,7 @@ bool has_one_line(ir::ConvolutionOp op) {
          op.getType().getShape().drop_front(2) == ir::ranked(op.getX()).getShape().drop_front(2);
 }
 
-std::int64_t places(mlir::RankedTensorType images) {
+std::int64_t points_of_channel(mlir::RankedTensorType images) {
   return mlir::ShapedType::getNumElements(images.getShape().drop_front(2));
 }
 

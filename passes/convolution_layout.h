@@ -30,7 +30,7 @@ bool is_depthwise(ir::ConvolutionOp op);
 /// Whether each point of the result is computed from the point of the input at the same place.
 bool has_one_line(ir::ConvolutionOp op);
 /// The number of points of a channel of an image.
-std::int64_t places(mlir::RankedTensorType images);
+std::int64_t points_of_channel(mlir::RankedTensorType images);
 
 /// The convolution's input, without its padding by zeros if it has one.
 struct UnpaddedInput {

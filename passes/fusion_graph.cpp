@@ -173,7 +173,7 @@ void FusionGraph::merge(std::size_t from, std::size_t into) {
 
 void FusionGraph::split(std::size_t group, const Members& kept) {
   Members rejected;
-  for (std::size_t i : groups_[group].members) {
+  for (std::size_t i : Members(groups_[group].members)) {
     if (llvm::is_contained(kept, i)) continue;
     groups_[i].members = {i};  // group i was the initial group of node i, and is empty since the merge
     group_of_[i] = i;

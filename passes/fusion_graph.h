@@ -1,6 +1,5 @@
 // The graph of groups that kernels are formed from.
 #pragma once
-#include "passes/fusion_groups.h"
 #include "passes/group_order.h"
 #include "passes/target_model.h"
 #include "passes/view_analysis.h"
@@ -14,6 +13,14 @@
 #include <vector>
 
 namespace kiln::passes {
+
+/// Operations that become one operation of the schedule: a kernel, or a single operation that no kernel
+/// contains.
+struct FusionGroup {
+  llvm::SmallVector<mlir::Operation*> ops;      ///< in program order
+  llvm::SmallVector<mlir::Operation*> results;  ///< members with users outside the group
+  std::vector<std::string> missed;              ///< missed-fusion remarks: an operation and the reason
+};
 
 /// The operations of a block that kernels compute, numbered in program order, and their groups. Initially
 /// each is a group alone, of its number. Rules (fusion_groups.cpp) merge groups where nothing stands against
@@ -41,7 +48,8 @@ class FusionGraph {
   std::size_t size() const { return nodes_.size(); }
   const Node& node(std::size_t i) const { return nodes_[i]; }
   mlir::Operation* op(std::size_t i) const { return nodes_[i].op; }
-  /// The number of `op`. Nothing for a view operation, for others that all users rematerialize, and for null.
+  /// The number of `op`. None for a view operation that is no buffer, for one that all users rematerialize,
+  /// and for null.
   std::optional<std::size_t> number_of(mlir::Operation* op) const;
   std::size_t group_of(std::size_t node) const { return group_of_[node]; }
   const Members& members(std::size_t group) const { return groups_[group].members; }
@@ -67,7 +75,8 @@ class FusionGraph {
     std::vector<std::pair<std::size_t, std::string>> missed;  // a node that did not join, and why
   };
 
-  /// Whether the operation belongs to a group: no view, and not rematerialized by all of its users.
+  /// Whether the operation belongs to a group: no view that is none of a buffer, and not rematerialized by
+  /// all of its users.
   bool is_node(mlir::Operation* op) const;
   /// Whether `v` is one point of each pooling window of a contraction whose kernel holds whole windows in
   /// registers.

@@ -1,10 +1,9 @@
 // The rules of fusion: roots take epilogues and producers, then pointwise operations join.
 #include "passes/fusion_groups.h"
 
-#include "passes/fusion_graph.h"
-
 #include <llvm/ADT/SmallSet.h>
 
+#include <cassert>
 #include <queue>
 
 namespace kiln::passes {
@@ -39,6 +38,7 @@ class FusionPlanner {
       auto pack = dot ? dot.getRhs().getDefiningOp<ir::PackOp>() : ir::PackOp();
       if (!pack || prepackable.contains(pack)) continue;
       // No path leads through another kernel: every member of the group depends on the pack.
+      assert(graph_.number_of(pack));  // it is no view
       const std::size_t node = *graph_.number_of(pack), group = graph_.group_of(i);
       if (!pack->hasOneUse())
         graph_.remark(group, node, "its value has other users");

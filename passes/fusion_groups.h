@@ -1,22 +1,12 @@
 // The decision which operations share a kernel.
 #pragma once
-#include "passes/target_model.h"
-#include "passes/view_analysis.h"
+#include "passes/fusion_graph.h"
 
 #include <llvm/ADT/DenseSet.h>
 
-#include <string>
 #include <vector>
 
 namespace kiln::passes {
-
-/// Operations that become one operation of the schedule: a kernel, or a single operation that no kernel
-/// contains.
-struct FusionGroup {
-  llvm::SmallVector<mlir::Operation*> ops;      ///< in program order
-  llvm::SmallVector<mlir::Operation*> results;  ///< members with users outside the group
-  std::vector<std::string> missed;              ///< missed-fusion remarks: an operation and the reason
-};
 
 /// Decides which operations share a kernel by the rules in fuse.h. A pack that is `prepackable` (prepack.h)
 /// does not join a contraction's kernel. Returns the groups in a topological order; independent groups are in

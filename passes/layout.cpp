@@ -108,7 +108,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     }
   }
 
-  /// The columns of a tile are then contiguous in the result, as in the packed weights.
+  /// With the channels last the columns of a tile are contiguous in the result, as in the packed weights.
   void pack_channels_last(mlir::OpBuilder& builder, ir::ConvolutionOp op) {
     const Dims shape(ir::ranked(op.getW()).getShape());
     const auto rank = static_cast<std::int64_t>(shape.size());
@@ -163,7 +163,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   void multiply_images(mlir::OpBuilder& builder, ir::ConvolutionOp op) {
     const mlir::RankedTensorType type = op.getType();
     const std::int64_t images = type.getDimSize(0), filters = type.getDimSize(1),
-                       channels = ir::ranked(op.getX()).getDimSize(1), columns = places(type);
+                       channels = ir::ranked(op.getX()).getDimSize(1), columns = points_of_channel(type);
     const auto reshaped = [&](mlir::Value v, llvm::ArrayRef<std::int64_t> shape) {
       return ir::ReshapeOp::create(builder, op.getLoc(), ir::with_shape(v, shape), v).getResult();
     };
@@ -242,7 +242,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
         dilate(op.getDilate());
     if (has_one_line(op) && type.getRank() > 3) {
       const auto joined = [](mlir::RankedTensorType of) {
-        return mlir::RankedTensorType::get({of.getDimSize(0), of.getDimSize(1), places(of)},
+        return mlir::RankedTensorType::get({of.getDimSize(0), of.getDimSize(1), points_of_channel(of)},
                                            of.getElementType());
       };
       x = ir::ReshapeOp::create(builder, op.getLoc(), joined(ir::ranked(x)), x);

@@ -13,6 +13,8 @@ namespace kiln::passes {
 llvm::DenseMap<mlir::Value, MemoryOrder> memory_orders(mlir::Block& block, const TargetModel& target) {
   llvm::DenseMap<mlir::Value, MemoryOrder> orders;
   const auto order_of = [&](mlir::Operation& op) -> MemoryOrder {
+    // Results of the other layouts with the channels first are returned, perhaps after elementwise
+    // operations: no operation chooses by their order.
     if (auto convolution = llvm::dyn_cast<ir::ConvolutionOp>(op))
       return layout_of(convolution, target) == ConvolutionLayout::lines
                  ? MemoryOrder()

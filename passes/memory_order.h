@@ -14,8 +14,8 @@ namespace kiln::passes {
 using MemoryOrder = llvm::SmallVector<std::int64_t>;
 
 /// The orders that lowering will give the values of `block`, where they differ from the order of the axes.
-/// Convolutions have their channels last (passes/layout.h); operations that work element by element or window
-/// by window keep the order of their operands.
+/// Convolutions have their channels last, unless vectors run along lines (convolution_layout.h); operations
+/// that work element by element or window by window keep the order of their operands.
 llvm::DenseMap<mlir::Value, MemoryOrder> memory_orders(mlir::Block& block, const TargetModel& target);
 
 }  // namespace kiln::passes

@@ -68,8 +68,7 @@ mlir::Value KernelBuilder::shuffle(Value a, Value b_, llvm::ArrayRef<std::int32_
 mlir::Value KernelBuilder::join(llvm::ArrayRef<Value> parts) {
   if (parts.size() == 1) return parts.front();
   // Both operands of a shuffle have the same size, so each part is first widened to the result's size.
-  const std::int64_t side = llvm::cast<mlir::VectorType>(parts.front().getType()).getNumElements(),
-                     all = side * static_cast<std::int64_t>(parts.size());
+  const std::int64_t side = lanes_in(parts.front()), all = side * static_cast<std::int64_t>(parts.size());
   Value joined;
   for (auto [i, part] : llvm::enumerate(parts)) {
     const std::int64_t first = side * static_cast<std::int64_t>(i);

@@ -168,6 +168,9 @@ class KernelBuilder {
   void when(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise = {});
 
  private:
+  static std::int64_t lanes_in(Value vector) {
+    return llvm::cast<mlir::VectorType>(vector.getType()).getNumElements();
+  }
   /// An invariant load: no kernel writes into its arrays of buffers and parameters, which LLVM cannot know.
   Value load_argument(mlir::Type type, Value array, std::int64_t i, const llvm::Twine& name);
   /// Replaces each pair of registers whose numbers differ in `bit` by two selections from the pair's

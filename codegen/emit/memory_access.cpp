@@ -11,13 +11,6 @@ namespace kiln::codegen {
 
 namespace LLVM = mlir::LLVM;
 namespace arith = mlir::arith;
-namespace {
-
-std::int64_t lanes_in(mlir::Value vector) {
-  return llvm::cast<mlir::VectorType>(vector.getType()).getNumElements();
-}
-
-}  // namespace
 
 mlir::Value KernelBuilder::element(Value base, Value index, DType d) {
   return LLVM::GEPOp::create(b, loc, ptr(), memory_type(d), base, mlir::ValueRange{index});

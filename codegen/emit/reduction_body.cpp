@@ -3,9 +3,8 @@
 
 #include "codegen/math/math.h"
 #include "codegen/target/tuning.h"
-#include "runtime/fail.h"
 
-#include <mlir/Dialect/Vector/IR/VectorOps.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace kiln::codegen {
 

@@ -1,8 +1,6 @@
 // The parts of a call on arrays that most calls do not need.
 #include "frontend/call/array_call.h"
 
-#include <algorithm>
-
 namespace kiln::detail {
 
 std::vector<Tensor> ArrayCall::make_results() {
@@ -23,11 +21,6 @@ void ArrayCall::keep_old_contents() {
   for (const std::shared_ptr<Array>& array : existing_) keep(*array);
   for (const ExecutablePlan::WriteBack& w : frame_.executable().plan().write_backs)
     keep(static_cast<Array&>(*frame_.argument(w.input).storage));
-}
-
-bool shares_memory(const Array& array, std::span<const Tensor> tensors) {
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [&](const Tensor& t) { return array.overlaps(*TensorAccess::array(t)); });
 }
 
 }  // namespace kiln::detail

@@ -3,6 +3,7 @@
 #include "frontend/tensor/array.h"
 #include "runtime/call_frame.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -126,6 +127,9 @@ class ArgumentList {
 };
 
 /// Whether an array shares memory with one of these tensors' arrays.
-bool shares_memory(const Array& array, std::span<const Tensor> tensors);
+inline bool shares_memory(const Array& array, std::span<const Tensor> tensors) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const Tensor& t) { return array.overlaps(*TensorAccess::array(t)); });
+}
 
 }  // namespace kiln::detail

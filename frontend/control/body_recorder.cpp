@@ -26,7 +26,7 @@ Tensor BodyRecorder::variable(const Tensor& outer, bool row) {
   const ir::Entry& value = TensorAccess::array(outer)->value;
   const std::string name = fmt::format("{}-{}", value.node->name, value.output);
   const Shape& shape = TensorAccess::shape(outer);
-  return trace_->input(name, {TensorAccess::dtype(outer), row ? row_shape(shape) : shape});
+  return trace_->input(name, {TensorAccess::dtype(outer), row ? detail::row_shape(shape) : shape});
 }
 
 BodyAliases BodyRecorder::aliases(const std::vector<Tensor>& results, std::source_location where,

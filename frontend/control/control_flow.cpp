@@ -47,11 +47,11 @@ LoopResults F::contrib::while_loop(const Condition& condition, const LoopBody& b
   if (!condition || !body) fail("{}while_loop needs a condition and a body", line_prefix(where));
   if (recording({&variables}, where)) return record_while(condition, body, variables, max_iterations, where);
   const auto structure = detail::Structure::of(variables, [&](const Tensors& v) {
-    return joined(record_while(condition, body, v, max_iterations, where));
+    return detail::joined(record_while(condition, body, v, max_iterations, where));
   });
   Results results = run_while(condition, body, variables, max_iterations, where);
   if (!structure) return results;
-  return parted(structure->dependent(joined(results), where), results.outputs.size());
+  return detail::parted(structure->dependent(detail::joined(results), where), results.outputs.size());
 }
 
 F::Tensors F::contrib::cond(const Tensor& condition, const Branch& then, const Branch& otherwise,

@@ -6,9 +6,7 @@
 #include "frontend/tensor/array.h"
 #include "runtime/fail.h"
 
-namespace kiln {
-
-using detail::TensorAccess;
+namespace kiln::detail {
 
 Shape row_shape(const Shape& stacked) {
   if (stacked.rank() <= 1 && !NumpyScope::program()) return {1};
@@ -41,4 +39,4 @@ F::Tensors joined(const LoopResults& r) {
   return all;
 }
 
-}  // namespace kiln
+}  // namespace kiln::detail

@@ -8,6 +8,8 @@ namespace kiln {
 
 using LoopResults = struct F::contrib::Results;
 
+namespace detail {
+
 /// The shape of one step's slice of data.
 Shape row_shape(const Shape& stacked);
 /// Throws unless the states after a step have the number, shapes and dtypes of the states before it. `what`
@@ -20,4 +22,5 @@ F::Tensors joined(const LoopResults& r);
 /// The reverse; `outputs` is the number of outputs.
 LoopResults parted(F::Tensors all, std::size_t outputs);
 
+}  // namespace detail
 }  // namespace kiln

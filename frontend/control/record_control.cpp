@@ -29,7 +29,7 @@ LoopResults record_foreach(const F::contrib::StepBody& body, const Tensors& data
   for (const Tensor& t : outer_data) rows.push_back(recorder.variable(t, /*row=*/true));
   for (const Tensor& t : outer_states) carried.push_back(recorder.variable(t, /*row=*/false));
   const LoopResults step = body(rows, carried);
-  check_states(carried, step.states, "states", where);
+  detail::check_states(carried, step.states, "states", where);
   const BodyAliases aliases = known ? recorder.aliases(step.states, where, carried) : BodyAliases();
   // Writes to captured arrays, or to a state that aliases another, must be visible to the next step: such
   // loops are recorded step by step. In training, so are loops that return one array as two states. A run
@@ -42,7 +42,7 @@ LoopResults record_foreach(const F::contrib::StepBody& body, const Tensors& data
     return run_foreach(body, data, states, where);
   }
   const ir::SubgraphPtr subgraph =
-      recorder.finish(joined(step), where, /*keep_unused=*/true, known ? step.outputs.size() : 0);
+      recorder.finish(detail::joined(step), where, /*keep_unused=*/true, known ? step.outputs.size() : 0);
 
   ControlNode node;
   Positions data_positions, state_positions, other_positions;
@@ -62,7 +62,7 @@ LoopResults record_foreach(const F::contrib::StepBody& body, const Tensors& data
   node.set("in_state_locs", state_positions);
   node.set("in_data_locs", data_positions);
   node.set("remain_locs", other_positions);
-  LoopResults out = parted(node.record("_foreach", std::array{subgraph}, where), step.outputs.size());
+  LoopResults out = detail::parted(node.record("_foreach", std::array{subgraph}, where), step.outputs.size());
   if (known) {
     const BodyAliases last = after_steps(aliases, TensorAccess::shape(outer_data[0])[0]);
     share_arrays(out.states, {&last, 1}, /*may_not_run=*/false, /*own=*/true);
@@ -100,7 +100,7 @@ LoopResults record_while(const F::contrib::Condition& condition, const F::contri
   const bool known = recorder.shapes_known();
   const Tensors own = variables_of(recorder);
   const LoopResults step = body(own);
-  check_states(own, step.states, "loop variables", where);
+  detail::check_states(own, step.states, "loop variables", where);
   const BodyAliases aliases = known ? recorder.aliases(step.states, where, own) : BodyAliases();
   if (known && (condition_writes || (recorder.wrote_input() && aliases.any())))
     errors.call()->run_eagerly(
@@ -110,7 +110,7 @@ LoopResults record_while(const F::contrib::Condition& condition, const F::contri
   if (known && recorder.updated_input())
     errors.call()->abandon("the body of a while_loop updates a loop variable as its statistics");
   const ir::SubgraphPtr subgraph =
-      recorder.finish(joined(step), where, /*keep_unused=*/true, known ? step.outputs.size() : 0);
+      recorder.finish(detail::joined(step), where, /*keep_unused=*/true, known ? step.outputs.size() : 0);
   feed(test, condition_positions);
   feed(recorder, body_positions);
   for (const ir::NodePtr& variable : recorder.variables())
@@ -123,7 +123,7 @@ LoopResults record_while(const F::contrib::Condition& condition, const F::contri
   node.set("func_input_locs", body_positions);
   node.set("func_var_locs", variable_positions);
   LoopResults out =
-      parted(node.record("_while_loop", std::array{tested, subgraph}, where), step.outputs.size());
+      detail::parted(node.record("_while_loop", std::array{tested, subgraph}, where), step.outputs.size());
   if (known)
     share_arrays(out.states, after_any_steps(aliases, max_iterations), /*may_not_run=*/true, /*own=*/false);
   return out;

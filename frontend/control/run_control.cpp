@@ -57,7 +57,7 @@ Tensors rows_of_step(const Tensors& data, std::int64_t i) {
   const detail::ViewScope scope;  // a body that reads the same row of a captured array reads another value
   Tensors rows;
   for (const Tensor& t : data) {
-    const Shape shape = row_shape(t.shape());
+    const Shape shape = detail::row_shape(t.shape());
     const detail::RowRange row{i, i + 1, shape.rank() < t.ndim()};
     rows.push_back(view_of(t, TensorAccess::offset(t) + i * shape.elements(), shape, row).copy());
   }
@@ -147,7 +147,7 @@ LoopResults run_foreach(const F::contrib::StepBody& body, const Tensors& data, c
   const Tensors all_rows = own_values(data, detail::ViewScope::call(), where);
   if (data[0].shape()[0] == 0 && !Trace::current()) {
     std::vector<TensorType> types;
-    for (const Tensor& t : data) types.push_back({t.dtype(), row_shape(t.shape())});
+    for (const Tensor& t : data) types.push_back({t.dtype(), detail::row_shape(t.shape())});
     for (const Tensor& t : states) types.push_back({t.dtype(), t.shape()});
     const auto rows = static_cast<std::ptrdiff_t>(data.size());
     const auto step = [&](const Tensors& v) {
@@ -164,7 +164,7 @@ LoopResults run_foreach(const F::contrib::StepBody& body, const Tensors& data, c
     const std::uint64_t before = trace ? trace->recorded().size() : detail::take_numbers(1);
     const detail::ViewScope scope;
     LoopResults step = body(rows, now);
-    check_states(now, step.states, "states", where);
+    detail::check_states(now, step.states, "states", where);
     outputs.add(step.outputs);
     now = std::move(step.states);
     if (!recorded) continue;
@@ -187,7 +187,7 @@ LoopResults run_while(const F::contrib::Condition& condition, const F::contrib::
   for (std::int64_t i = 0; again; again = ++i < max_iterations && goes_on()) {
     const detail::ViewScope scope;
     LoopResults step = body(now);
-    check_states(now, step.states, "loop variables", where);
+    detail::check_states(now, step.states, "loop variables", where);
     outputs.add(step.outputs);
     now = own_values(step.states, detail::ViewScope::call(), where);
   }

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <source_location>
 
-/// The results have the history that results of a node have: each is a separate value, neither an outer value
-/// nor another result.
 namespace kiln {
 
-/// On arrays, or in a trace with shapes.
+/// On arrays, or in a trace with shapes. Each result is a separate value, neither an outer value nor another
+/// result, as results of a node are. Results of run_while() and run_cond() depend on code that did not run,
+/// too: control_flow.cpp records that afterwards.
 LoopResults run_foreach(const F::contrib::StepBody& body, const F::Tensors& data, const F::Tensors& states,
                         std::source_location where);
 LoopResults run_while(const F::contrib::Condition& condition, const F::contrib::LoopBody& body,

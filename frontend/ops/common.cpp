@@ -42,6 +42,13 @@ Value drop(Primitives& p, Value x, double rate, const Shape& axes) {
   return drop_others(p, x, drawn_mask(p, p.shape(x), rate, axes), rate);
 }
 
+Shape wanted_shape(const Primitives& p, const Attrs& a, std::string_view attr) {
+  const Shape shape = a.is_none(attr) ? Shape{} : a.tuple(attr);
+  for (std::int64_t d : shape)
+    if (d < 0) fail("an array cannot have the shape {}", shape.str());
+  return shape.empty() && !p.np_shape() ? Shape{1} : shape;
+}
+
 int axis_of(std::int64_t axis, int rank) {
   if (rank == 0) fail("axis {} does not exist: a scalar has no axes", axis);
   if (axis < -rank || axis >= rank)

@@ -43,6 +43,9 @@ Value drop(Primitives& p, Value x, double rate, const Shape& axes);
 Value drawn_mask(Primitives& p, const Shape& shape, double rate, const Shape& axes);
 Value drop_others(Primitives& p, Value x, Value kept, double rate);
 
+/// The shape that an attribute asks for. None or an empty one is a single number: (1,) outside of numpy mode.
+Shape wanted_shape(const Primitives& p, const Attrs& a, std::string_view attr = "shape");
+
 /// Normalises a negative axis. Throws if it does not exist.
 int axis_of(std::int64_t axis, int rank);
 /// The sorted, distinct axes of a list that may have negative ones.

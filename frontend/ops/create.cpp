@@ -6,19 +6,12 @@
 namespace kiln::ops {
 namespace {
 
-Shape shape_of(Primitives& p, const Attrs& a) {
-  Shape shape = a.is_none("shape") ? Shape{} : a.tuple("shape");
-  for (std::int64_t d : shape)
-    if (d < 0) fail("an array cannot have the shape {}", shape.str());
-  return shape.empty() && !p.np_shape() ? Shape{1} : shape;
-}
-
 template <int value>
 Values constant(Primitives& p, Args, const Attrs& a) {
-  return {p.full({a.dtype("dtype"), shape_of(p, a)}, value)};
+  return {p.full({a.dtype("dtype"), wanted_shape(p, a)}, value)};
 }
 Values full(Primitives& p, Args, const Attrs& a) {
-  return {p.full({a.dtype("dtype"), shape_of(p, a)}, a.real("value"))};
+  return {p.full({a.dtype("dtype"), wanted_shape(p, a)}, a.real("value"))};
 }
 
 /// start + step * floor(i / repeat) for `count` elements, computed in f64 and then rounded to the dtype.

@@ -170,7 +170,7 @@ std::span<const OpDef> numpy_shape_ops() {
        .attrs = {required("num_args", AttrKind::integer), {"axis", AttrKind::integer, std::int64_t{0}, true}},
        .compose = concatenate,
        .shape_rule = concatenate_shape},
-      renamed(shape_ops(), "stack", "_npi_stack", {"data"}),
+      renamed(join_ops(), "stack", "_npi_stack", {"data"}),
       {.name = "_npi_broadcast_to",
        .summary = "Broadcasts to a shape.",
        .inputs = {"array"},

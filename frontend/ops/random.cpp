@@ -49,25 +49,16 @@ Value randint(Primitives& p, const TensorType& type, const Attrs& a) {
   return integer_sample(p, type.shape, a.integer("low"), a.integer("high"));
 }
 
-/// The attribute `shape`, or numpy's `size`. By default a single number.
-Shape shape_of(const Primitives& p, const Attrs& a, std::string_view attr = "shape") {
-  Shape s = a.is_none(attr) ? Shape{} : a.tuple(attr);
-  if (s.empty() && !p.np_shape()) s = {1};
-  for (std::int64_t d : s)
-    if (d < 0) fail("an array cannot have the shape {}", s.str());
-  return s;
-}
-
 Value drawn(Primitives& p, Sample sample, const TensorType& type, const Attrs& a) {
   return convert(p, sample(p, {drawn_in(type.dtype), type.shape}, a), type.dtype);
 }
 template <Sample sample, DType fallback = DType::f32>
 Values of_shape(Primitives& p, Args, const Attrs& a) {
-  return {drawn(p, sample, {a.is_none("dtype") ? fallback : a.dtype("dtype"), shape_of(p, a)}, a)};
+  return {drawn(p, sample, {a.is_none("dtype") ? fallback : a.dtype("dtype"), wanted_shape(p, a)}, a)};
 }
 template <Sample sample>
 Values of_size(Primitives& p, Args, const Attrs& a) {
-  return {drawn(p, sample, {a.dtype("dtype"), shape_of(p, a, "size")}, a)};
+  return {drawn(p, sample, {a.dtype("dtype"), wanted_shape(p, a, "size")}, a)};
 }
 template <Sample sample>
 Values like(Primitives& p, Args in, const Attrs& a) {

@@ -13,7 +13,7 @@ Value through_tanh(Primitives& p, Value g, Value y) { return p.mul(g, one_minus(
 Value through_sigmoid(Primitives& p, Value g, Value y) { return p.mul(g, p.mul(y, one_minus(p, y))); }
 
 /// Gradients of the values that a step reads.
-struct StepGradient {
+struct CellGradient {
   Value x, u;    // of W x + b and of U h + b: (N, gates * hidden)
   Value state;   // of the state, not through u; invalid for zero
   Value cell;    // of the cell
@@ -23,7 +23,7 @@ struct StepGradient {
 Value side_by_side(Primitives& p, std::vector<Value> gates) { return p.concatenate(gates, 1); }
 
 /// n = tanh(x_n + r u_n), h' = (1 - z) n + z h.
-StepGradient of_gru(Primitives& p, const Kept& k, Value dh) {
+CellGradient of_gru(Primitives& p, const Kept& k, Value dh) {
   const Value reset = k.gates[0], update = k.gates[1], fresh = k.gates[2], u_fresh = k.gates[3];
   Value d_update = through_sigmoid(p, p.mul(dh, p.sub(k.state_before, fresh)), update);
   Value d_fresh = through_tanh(p, p.mul(dh, one_minus(p, update)), fresh);
@@ -37,7 +37,7 @@ StepGradient of_gru(Primitives& p, const Kept& k, Value dh) {
 
 /// c' = clip(f c + i g), h' = o tanh(c'). The derivative of clip is 1 within the limits, 0 outside and for
 /// NaN.
-StepGradient of_lstm(Primitives& p, const Kept& k, Value dh, Value dc, const Layout& r) {
+CellGradient of_lstm(Primitives& p, const Kept& k, Value dh, Value dc, const Layout& r) {
   const Value input = k.gates[0], forget = k.gates[1], fresh = k.gates[2], output = k.gates[3];
   const Value unclipped = k.gates[4];
   Value squashed = p.unary(Unary::tanh, clip_cell(p, unclipped, r));
@@ -61,7 +61,7 @@ StepGradient of_lstm(Primitives& p, const Kept& k, Value dh, Value dc, const Lay
 }
 
 /// h' = relu(x + u) or tanh(x + u). The derivative of relu at 0 is 0.
-StepGradient of_rnn(Primitives& p, const Kept& k, Value dh, const Layout& r) {
+CellGradient of_rnn(Primitives& p, const Kept& k, Value dh, const Layout& r) {
   const Value state = k.gates[0];
   Value d_sum = r.mode == "rnn_relu"
                     ? p.select(p.compare(Compare::gt, state, p.like(state, 0)), dh, p.like(dh, 0))
@@ -103,7 +103,7 @@ DirectionGradient gradient_of(Primitives& p, const Direction& done, Value x, Val
       if (dc.valid()) dc = choose(p, alive, dc, p.like(dc, 0));
     }
     Value d_hidden = r.projected ? p.dot(dh, w.projection, {}) : dh;
-    StepGradient g = r.lstm()  ? of_lstm(p, k, d_hidden, dc, r)
+    CellGradient g = r.lstm()  ? of_lstm(p, k, d_hidden, dc, r)
                      : r.gru() ? of_gru(p, k, dh)
                                : of_rnn(p, k, dh, r);
     Value before = p.dot(g.u, w.state, {});

@@ -113,8 +113,6 @@ def reached(name):
     return seen
 
 
-
-
 def may_include(folder):
     """The line of a README that says what its folder may include, by names from the folder of the top level on."""
     top = folder.split("/")[0] + "/"
@@ -134,7 +132,7 @@ def check_readme(folder, renew):
     if not renew:
         return [f"{folder}/README.md has {found or 'no such line'} instead of '{line}': --renew writes it"]
     if found:
-        text = re.sub(r"^May include.*", lambda _: line, text, count=1, flags=re.M)
+        text = re.sub(r"^May include.*(?:\n+May include.*)*", lambda _: line, text, count=1, flags=re.M)
     else:
         paragraphs = text.rstrip("\n").split("\n\n")
         after = 1 if "\n" in paragraphs[0].strip() else 2  # some begin on the line after the title

@@ -19,8 +19,7 @@ LONG = 30  # words in a sentence
 
 # Instead of them: a defined term as the subject; "that", "whose" and the noun itself; "before" and "after", "preceding"
 # and "following"; "except"; a number; two sentences; max_ and min_; a first sentence on the file's job.
-BOUNDS = {
-}
+BOUNDS = {}
 
 
 def places(path, text):
@@ -75,7 +74,8 @@ def counts(source, show):
 def renew(found):
     file = pathlib.Path(__file__)
     rows = "".join(f"    {folder!r}: {row!r},\n".replace("'", '"') for folder, row in sorted(found.items()) if row)
-    file.write_text(re.sub(r"(?<=\nBOUNDS = \{\n)(?:    .*\n)*", lambda _: rows, file.read_text(), count=1))
+    bounds = f"BOUNDS = {{\n{rows}}}" if rows else "BOUNDS = {}"
+    file.write_text(re.sub(r"^BOUNDS = \{(?:\n(?:    .*\n)*)?\}", lambda _: bounds, file.read_text(), count=1, flags=re.M))
 
 
 def main():

@@ -14,7 +14,8 @@ endif()
 if(KILN_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kiln_flags INTERFACE -Wno-subobject-linkage)
 endif()
-# GCC collects its garbage each time its heap has doubled, from 128 MB on: a sixth of the time of a unit that needs 1 GB.
+# GCC collects its garbage each time its heap has doubled, from 128 MB on: a sixth of the time of a unit. Units need 1 GB, and less
+# than 2 GB without collections.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kiln_flags INTERFACE --param=ggc-min-heapsize=1000000)
 endif()
@@ -38,12 +39,13 @@ target_include_directories(kiln_flags SYSTEM INTERFACE "${PROJECT_BINARY_DIR}") 
 
 set_property(GLOBAL PROPERTY kiln_layers "")
 
-# Optimization of code that no call runs once its kernels exist: -O3 takes half as long again to compile, for no gain.
+# Optimization of code whose time is small beside the work that it begins, as compiling a kernel or reading a file: -O3 takes half
+# as long again to compile, for no gain.
 set(kiln_cold_options $<$<CONFIG:Release>:-O1>)
 
 # kiln_layer(NAME [MLIR] [COLD] [UNIT n] SOURCES files... [ALONE files...]): the sources of one folder, compiled once. MLIR: they
-# may include LLVM's and MLIR's headers. COLD: no call runs them once its kernels exist. UNIT: the number of files that are
-# compiled together, 16 by default. ALONE: sources that are compiled each by itself.
+# may include LLVM's and MLIR's headers. COLD: they are compiled with -O1. UNIT: the number of files that are compiled together, 16
+# by default; more where headers are most of a file. ALONE: sources that are compiled each by itself.
 function(kiln_layer name)
   cmake_parse_arguments(arg "MLIR;COLD" "UNIT" "SOURCES;ALONE" ${ARGN})
   if(NOT arg_UNIT)

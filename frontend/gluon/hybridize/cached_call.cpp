@@ -3,7 +3,6 @@
 
 #include "codegen/driver/compile.h"
 #include "frontend/call/call_site.h"
-#include "frontend/call/line.h"
 #include "frontend/call/numpy_scope.h"
 #include "frontend/call/random_state.h"
 #include "frontend/call/readable.h"

@@ -5,7 +5,6 @@
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "runtime/fail.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <ostream>

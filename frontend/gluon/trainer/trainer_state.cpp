@@ -2,9 +2,7 @@
 #include "frontend/gluon/trainer/trainer_state.h"
 
 #include "frontend/call/line.h"
-#include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/elements.h"
-#include "runtime/dtype_table.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -84,12 +82,6 @@ const UpdateChoice& TrainerState::choose(bool ignore_stale, std::source_location
       "you are intentionally only using a subset, call step with ignore_stale_grad = true to skip updating "
       "of Parameters with stale gradient",
       line_prefix(where), stale->name());
-}
-
-UpdatedParameter TrainerState::described(const TrainedParameter& p) const {
-  const ParameterState& state = ParameterAccess::state(p.parameter);
-  const DType dtype = state.options.dtype;
-  return {{dtype, state.shape}, p.name, optimizer->options().multi_precision && is_narrow_float(dtype)};
 }
 
 void TrainerState::make_states(const UpdateChoice& of) {

@@ -1,8 +1,10 @@
 // The state of a Trainer.
 #pragma once
 #include "frontend/autograd/tape.h"
+#include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/update_graph.h"
+#include "runtime/dtype_table.h"
 #include "runtime/executable.h"
 
 #include <kiln/trainer.h>
@@ -79,7 +81,11 @@ struct TrainerState {
   /// left out.
   const UpdateChoice& choose(bool ignore_stale, std::source_location where);
   /// The properties of a parameter that the code depends on.
-  UpdatedParameter described(const TrainedParameter& p) const;
+  UpdatedParameter described(const TrainedParameter& p) const {
+    const ParameterState& state = ParameterAccess::state(p.parameter);
+    const DType dtype = state.options.dtype;
+    return {{dtype, state.shape}, p.name, optimizer->options().multi_precision && is_narrow_float(dtype)};
+  }
   /// Makes the states of parameters that have none.
   void make_states(const UpdateChoice& of);
   /// The update of these parameters as a graph; see update_graph().
