@@ -15,9 +15,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr NamedType<std::string_view> widening[] = {
+constexpr NamedType<std::string_view> widening_types[] = {
     {"I16", stored_int16}, {"U16", stored_uint16}, {"U32", stored_uint32}, {"U64", stored_uint64}};
-constexpr auto dtypes = types_of_format(&DTypeRow::safetensors, widening);
+constexpr auto dtypes = types_of_format(&DTypeRow::safetensors, widening_types);
 
 /// The other dtypes of the format, and their bits.
 constexpr std::pair<std::string_view, std::int64_t> other_dtypes[] = {
