@@ -14,8 +14,8 @@ endif()
 if(KILN_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kiln_flags INTERFACE -Wno-subobject-linkage)
 endif()
-# GCC collects its garbage each time its heap has doubled, from 128 MB on: a sixth of the time of a unit. Units need 1 GB, and less
-# than 2 GB without collections.
+# GCC collects its garbage each time its heap has doubled, from 128 MB on: a sixth of the time of a unit. Without most
+# collections the largest units take 2.2 GB.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kiln_flags INTERFACE --param=ggc-min-heapsize=1000000)
 endif()
