@@ -35,7 +35,8 @@ struct NoTape {
 ///   3. Arguments, then results. Memory for results may run out: until then nothing has changed.
 ///   4. The tape's entry is opened (Tape::begin). It saves the contents that gradients read, which are still
 ///      in the arrays. Then the histories of the arrays that the call writes end, before the write: a run
-///      that fails leaves no array whose history tells of other contents.
+///      that fails leaves no array whose history tells of other contents. This holds for a lack of memory in
+///      steps 5 and 7, too.
 ///   5. Old contents. An array about to be written hands its contents to the tape if step 4 or an earlier
 ///      entry saved them (before_write). This covers arguments that the plan writes and results that existed
 ///      before.

@@ -423,6 +423,27 @@ TEST_CASE("statistics that BatchNorm updates: of arrays of the block, of views, 
                     return {y * mean, mean * in[1]};
                   }),
                   two, 2);
+  // A statistic that the block computes: of two calls, and as one of several outputs of an operator.
+  check_histories(of([=](F& f, const Tensors& in) -> Tensors {
+                    const Tensor mean = f.sum(in[1], {.axis = 0}) * 3, var = f.ones({3});
+                    const Tensor y = normed(f, in[0], mean, var), z = normed(f, in[0] * 2, mean, var * 1);
+                    return {y, z, mean * 1};
+                  }),
+                  two, 2);
+  check_histories(
+      of([=](F& f, const Tensors& in) -> Tensors {
+        const Tensors parts = f.split(f.concat({f.sum(in[1], {.axis = 0}), f.ones({3})}, 0), 2, 0);
+        const Tensor y = normed(f, in[0], parts[1], f.ones({3}) * 1);
+        return {y, parts[0] * 1, parts[1]};
+      }),
+      two, 2);
+  check_histories(of([=](F& f, const Tensors& in) -> Tensors {
+                    const Tensors top = f.topk_both(f.sum(in[1], {.axis = 0}), {.k = 3});
+                    const Tensor squares = top[0] * top[0];
+                    const Tensor y = normed(f, in[0], top[0], f.ones({3}));
+                    return {y, squares, top[0] * 1};
+                  }),
+                  two, 2);
   check_histories(of([=](F& f, const Tensors& in) -> Tensors {
                     Results r = f.contrib().foreach (
                         [&](const Tensors& rows, const Tensors& s) -> Results {
