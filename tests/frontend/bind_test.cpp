@@ -134,6 +134,30 @@ TEST_CASE("bound calls draw and train as calls do") {
   CHECK_THROWS_WITH(step(), Contains("bound for training"));
 }
 
+TEST_CASE("a bound call ends the history of its results") {
+  const auto body = [](F&, const Tensors& in) { return Tensors{in[0] * 2}; };
+  Net net(body);
+  net.hybridize();
+  const Tensor x = ones({3});
+  Tensor w = ones({3});
+  w.attach_grad();
+  auto step = net.bind({x});
+  Tensor r = step();
+  {
+    const autograd::Record record;
+    r += w;
+  }
+  CHECK(autograd::is_recorded(r));
+  step();
+  CHECK_FALSE(autograd::is_recorded(r));
+  {
+    const autograd::Record record;
+    const Tensor z = r * 3 + w;
+    z.backward();
+  }
+  CHECK(w.grad().to_vector<float>() == Floats{1, 1, 1});
+}
+
 TEST_CASE("a bound call allocates nothing") {
   const ThreadLimit limit(1);
   auto net = mlp();

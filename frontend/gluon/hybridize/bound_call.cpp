@@ -1,4 +1,5 @@
 // Bound calls: their arrays, their validity and their runs.
+#include "frontend/autograd/tape.h"
 #include "frontend/call/call_site.h"
 #include "frontend/call/line.h"
 #include "frontend/call/numpy_scope.h"
@@ -42,6 +43,17 @@ struct BoundCall::State {
     confirmed = epoch;
     return !origin->alive() || (call->captures_in_use() && call->reads_unchanged());
   }
+  /// The program may have written a recorded value into a result.
+  void end_histories_of_results() const {
+    for (const std::shared_ptr<Array>& array : arrays)
+      if (array->history.load(std::memory_order_acquire)) [[unlikely]]
+        end_history(array);
+  }
+  [[gnu::noinline]] void end_history(const std::shared_ptr<Array>& array) const {
+    const TensorType& type = call->fresh[static_cast<std::size_t>(&array - arrays.data())];
+    detail::record_write(TensorAccess::make(array, 0, type.shape, type.dtype), {}, /*has_rest=*/false,
+                         CallSite::caller());
+  }
   void bind(const Tensors& to) {
     inputs = to;
     detail::ArgumentList arguments(code);
@@ -75,6 +87,7 @@ const Tensors& BoundCall::run(Where where) {
         line_prefix(where), s.block);
   const auto begin = [&] {
     if (s.code.writes_arguments()) s.call->end_history(s.inputs);
+    s.end_histories_of_results();
   };
   at_line(where, [&] {
     s.code.repeat(s.repeated, detail::TapeSteps{begin, [](const RandomState&) {}}, reserve_random);
