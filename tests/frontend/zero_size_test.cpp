@@ -173,3 +173,17 @@ TEST_CASE("arrays without elements print, and are saved", "[zero_size]") {
   CHECK(back.at(1).array.item<float>() == 4);
   CHECK(back.at(2).array.shape() == Shape{2});
 }
+
+TEST_CASE("products of computed matrices over no elements", "[zero_size]") {
+  for (const int rows : {0, 1, 70})
+    for (const int columns : {1, 40, 300}) {
+      INFO(rows << " rows, " << columns << " columns");
+      const Tensor y = one(
+          [&](const Tensors& x) {
+            return nd::FullyConnected(nd::relu(x[0]), nd::relu(x[1]), x[2], {.num_hidden = columns});
+          },
+          {nd::zeros({rows, 0}), nd::zeros({columns, 0}), nd::ones({columns})});
+      CHECK(y.to_vector<float>() ==
+            std::vector<float>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns), 1));
+    }
+}

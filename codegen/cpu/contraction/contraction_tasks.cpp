@@ -20,7 +20,8 @@ void split_packing(const Contraction& p, const ContractionPlan& plan, const CpuT
   const auto element_bytes = static_cast<std::int64_t>(size_of(plan.tile.dtype));
   const std::int64_t tile_bytes = std::min(p.k_extent, Tile::chunk) * plan.tile.width() * element_bytes;
   const std::int64_t tiles = std::max<std::int64_t>(sizes.column_tiles, 1);
-  sizes.column_blocks = divideCeilSigned(tiles, std::max<std::int64_t>(column_block_bytes / tile_bytes, 1));
+  const std::int64_t block_tiles = column_block_bytes / std::max<std::int64_t>(tile_bytes, 1);  // k may be 0
+  sizes.column_blocks = divideCeilSigned(tiles, std::max<std::int64_t>(block_tiles, 1));
   sizes.block_column_tiles = divideCeilSigned(tiles, sizes.column_blocks);
   sizes.column_blocks = divideCeilSigned(tiles, sizes.block_column_tiles);
   const auto row_tiles_of = [&](std::int64_t rows) {
