@@ -138,16 +138,21 @@ Value Composition::value_of(const Entry& e) const {
   return found->second[e.output];
 }
 
+std::vector<AuxUpdate> aux_updates(const Node& node, Args outputs) {
+  const auto counted = static_cast<std::size_t>(node.op->outputs_counted(node.attrs));
+  std::vector<AuxUpdate> updates;
+  for (std::size_t k = 0; k < node.op->aux.size() && counted + k < outputs.size(); ++k)
+    if (const Node& state = *node.inputs[static_cast<std::size_t>(node.op->aux[k])].node;
+        state.is_variable() && outputs[counted + k].valid())
+      updates.push_back({&state, outputs[counted + k]});
+  return updates;
+}
+
 std::vector<AuxUpdate> Composition::run(const Node& node) {
   std::vector<Value> in;
   for (const Entry& e : node.inputs) in.push_back(value_of(e));
   std::vector<Value> out = compose(p_, node, in);
-  const auto counted = static_cast<std::size_t>(node.op->outputs_counted(node.attrs));
-  std::vector<AuxUpdate> updates;
-  for (std::size_t k = 0; k < node.op->aux.size() && counted + k < out.size(); ++k)
-    if (const Node& state = *node.inputs[static_cast<std::size_t>(node.op->aux[k])].node;
-        state.is_variable() && out[counted + k].valid())
-      updates.push_back({&state, out[counted + k]});
+  std::vector<AuxUpdate> updates = aux_updates(node, out);
   values_[&node] = std::move(out);
   return updates;
 }

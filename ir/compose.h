@@ -28,6 +28,9 @@ struct AuxUpdate {
   const Node* state;
   Value value;
 };
+/// The updates of the node's auxiliary inputs that are variables, by `outputs`, all outputs of the node. The
+/// new contents of a computed auxiliary input are one of the node's values, which later nodes name.
+std::vector<AuxUpdate> aux_updates(const Node& node, Args outputs);
 
 /// Maps nodes to values while a graph is composed in order.
 class Composition {
@@ -37,8 +40,7 @@ class Composition {
   void set(const Node& variable, Value value) { values_[&variable] = {value}; }
   /// Throws if the node has no such value.
   Value value_of(const Entry& e) const;
-  /// Composes an operator node from the values of its inputs. Returns the updates of auxiliary inputs that
-  /// are variables; the new contents of a computed auxiliary input are one of the node's values.
+  /// Composes an operator node from the values of its inputs. Returns its aux_updates().
   std::vector<AuxUpdate> run(const Node& node);
 
  private:

@@ -71,13 +71,8 @@ Differentiation::Differentiation(Primitives& p, const Subgraph& graph, Args in, 
         given_[taped.out.at(e.output).id] = given[i];
         seen.at(e.output) = given[i];
       }
-      // New contents of auxiliary states replace the old ones for the nodes that follow. A state that the
-      // graph computes is another matter: these nodes name its new contents as an output of this node.
-      const auto counted = static_cast<std::size_t>(node.op->outputs_counted(node.attrs));
-      for (std::size_t k = 0; k < node.op->aux.size() && counted + k < seen.size(); ++k)
-        if (const Node& state = *node.inputs[static_cast<std::size_t>(node.op->aux[k])].node;
-            state.is_variable() && seen[counted + k].valid())
-          values_[&state] = {seen[counted + k]};
+      // New contents of auxiliary states replace the old ones for the nodes that follow.
+      for (const AuxUpdate& update : aux_updates(node, seen)) values_[update.state] = {update.value};
       values_[&node] = std::move(seen);
       nodes_.push_back(std::move(taped));
     } catch (const Error& e) {

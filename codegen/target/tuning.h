@@ -50,8 +50,8 @@ inline constexpr int usual_tile_results = 4;
 
 // Contractions.
 
-/// Row tiles that reuse a panel of packed B. If no more of them reuse it, the panel's first cache miss still
-/// shows in the run time.
+/// Row tiles that reuse a panel of packed B. With at most this many, they do not amortise its first cache
+/// miss.
 inline constexpr std::int64_t few_row_tiles = 40;
 /// Bytes of a B with few row tiles: a larger B is prefetched. With more row tiles, only a B that does not fit
 /// in L2 is prefetched.

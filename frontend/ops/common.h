@@ -43,7 +43,7 @@ Value drop(Primitives& p, Value x, double rate, const Shape& axes);
 Value drawn_mask(Primitives& p, const Shape& shape, double rate, const Shape& axes);
 Value drop_others(Primitives& p, Value x, Value kept, double rate);
 
-/// The shape that an attribute asks for. None or an empty one is a single number: (1,) outside of numpy mode.
+/// The shape in an attribute. None and the empty shape are a scalar, which is (1,) outside of numpy mode.
 Shape wanted_shape(const Primitives& p, const Attrs& a, std::string_view attr = "shape");
 
 /// Normalises a negative axis. Throws if it does not exist.
