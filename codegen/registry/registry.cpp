@@ -22,7 +22,7 @@ std::unique_ptr<const Backend> make_cuda(const TargetRequest& request, const Ker
 }
 
 /// A list, whose rows stay where they are.
-struct Rows {
+struct BackendRows {
   Mutex mutex;
   std::list<BackendRow> rows{
       {"cpu", cpu_kernels, /*falls_back_to=*/"", make_cpu},
@@ -37,8 +37,8 @@ struct Rows {
   }
 };
 
-Rows& registry() {
-  return once<[] { return Rows(); }>();
+BackendRows& registry() {
+  return once<[] { return BackendRows(); }>();
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ std::unique_ptr<const Backend> select_backend(const TargetRequest& request) {
 }
 
 void register_backend(BackendRow row) {
-  Rows& all = registry();
+  BackendRows& all = registry();
   const std::lock_guard lock(all.mutex);
   all.rows.push_back(std::move(row));
 }

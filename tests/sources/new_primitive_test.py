@@ -49,7 +49,7 @@ def generate(copy):
 def compile_command(layer):
     """The command that compiles a unit of the layer, without its source and output."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        if f"{layer}.dir/" in entry["command"] and "cmake_pch" not in entry["file"]:
+        if f"{layer}.dir/" in entry["command"]:
             command = shlex.split(entry["command"])
             return command[:command.index("-o")]
     sys.exit(f"the build has no command for {layer}")
@@ -71,6 +71,6 @@ with tempfile.TemporaryDirectory() as folder:
     touched = make(copy, "unary", "scaffolded", "exp") + make(copy, "structural", "scaffolded_axes")
     generated = generate(copy)
     files = sorted({name for name in touched if name.endswith(".cpp")})
-    compile_as("kiln_primitives", copy, generated, [name for name in files if name.startswith("ir/")])
+    compile_as("kiln_dialect", copy, generated, [name for name in files if name.startswith("ir/")])
     compile_as("kiln_codegen", copy, generated, [name for name in files if name.startswith("codegen/")])
 print(f"{len(set(touched))} files of two primitives")

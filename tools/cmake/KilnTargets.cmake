@@ -15,7 +15,7 @@ if(KILN_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kiln_flags INTERFACE -Wno-subobject-linkage)
 endif()
 # GCC collects its garbage each time its heap has doubled, from 128 MB on: a sixth of the time of a unit. Without most
-# collections the largest units take 2.2 GB.
+# collections the largest units take 2.5 GB.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(kiln_flags INTERFACE --param=ggc-min-heapsize=1000000)
 endif()
@@ -44,12 +44,12 @@ set_property(GLOBAL PROPERTY kiln_layers "")
 set(kiln_cold_options $<$<CONFIG:Release>:-O1>)
 
 # kiln_layer(NAME [MLIR] [COLD] [UNIT n] SOURCES files... [ALONE files...]): the sources of one folder, compiled once. MLIR: they
-# may include LLVM's and MLIR's headers. COLD: they are compiled with -O1. UNIT: the number of files that are compiled together, 16
-# by default; more where headers are most of a file. ALONE: sources that are compiled each by itself.
+# may include LLVM's and MLIR's headers. COLD: they are compiled with -O1. UNIT: the number of files that are compiled together, 32
+# by default: templates that several files use are instantiated once. ALONE: sources that are compiled each by itself.
 function(kiln_layer name)
   cmake_parse_arguments(arg "MLIR;COLD" "UNIT" "SOURCES;ALONE" ${ARGN})
   if(NOT arg_UNIT)
-    set(arg_UNIT 16)
+    set(arg_UNIT 32)
   endif()
   add_library(kiln_${name} OBJECT ${arg_SOURCES} ${arg_ALONE})
   set_target_properties(kiln_${name} PROPERTIES UNITY_BUILD "${KILN_UNITY}" UNITY_BUILD_BATCH_SIZE ${arg_UNIT})
@@ -64,19 +64,6 @@ function(kiln_layer name)
   endif()
   if(arg_MLIR)
     target_include_directories(kiln_${name} SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-    # A precompiled header, built with the first of these layers: parsing the headers is most of a file's compile time. It has
-    # the headers that most files include: GCC takes three times as long to write a parse as to make it.
-    get_property(parsed GLOBAL PROPERTY kiln_mlir_headers)
-    if(parsed)
-      target_precompile_headers(kiln_${name} REUSE_FROM ${parsed})
-    else()
-      target_precompile_headers(
-        kiln_${name} PRIVATE
-        <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/LLVMIR/LLVMDialect.h>
-        <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/IRMapping.h> <mlir/IR/Matchers.h> <mlir/IR/Verifier.h>
-        <mlir/Pass/Pass.h> <fmt/format.h> <functional> <map>)
-      set_property(GLOBAL PROPERTY kiln_mlir_headers kiln_${name})
-    endif()
   endif()
   set_property(GLOBAL APPEND PROPERTY kiln_layers kiln_${name})
 endfunction()
