@@ -3,7 +3,7 @@
 #include "codegen/cpu/contraction/chunk_lanes.h"
 #include "codegen/cpu/contraction/contraction.h"
 #include "codegen/cpu/contraction/unpacked_product.h"
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 
 namespace kiln::codegen {
 

@@ -1,7 +1,7 @@
 // Packs of B of a dot: panels of consecutive columns, so that a tile loads its columns as whole registers.
 #include "codegen/cpu/contraction/pack.h"
 
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/scalar_expr.h"
 #include "codegen/emit/tile.h"
@@ -115,7 +115,7 @@ void Packer::emit(KernelBuilder& e, const Part& part) const {
 }
 
 Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
-  if (ir::packs_weights(pack)) return launch_weights_packs({pack}, target);
+  if (ir::packs_weights(pack)) return launch_weights_pack(pack, target);
   const auto from = ir::ranked(pack.getX()).getShape(), to = ir::ranked(pack.getResult()).getShape();
   DType dtype = dtype_of_value(pack.getResult());
   std::int64_t panel = to[to.size() - 1], k_extent = to[to.size() - 2], panels = to[to.size() - 3];

@@ -1,6 +1,6 @@
 // Depthwise convolutions with the channels last.
 #pragma once
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/loop_nest.h"
 #include "codegen/emit/scalar_expr.h"
 

@@ -1,6 +1,6 @@
 // Gradients of the weights of depthwise convolutions.
 #pragma once
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/loop_nest.h"
 #include "codegen/emit/scalar_expr.h"
 

@@ -1,6 +1,6 @@
 // Convolutions along the lines of images with the channels first.
 #pragma once
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/loop_nest.h"
 #include "codegen/emit/scalar_expr.h"
 

@@ -4,7 +4,7 @@
 // load of neighbours without a mask. Short lines are not copied: their inputs are one or two registers, from
 // which taps select lanes. A tile is some lines of the result; each input is loaded once for all of them.
 #include "codegen/cpu/convolution/plane_windows_plan.h"
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/planned_launch.h"

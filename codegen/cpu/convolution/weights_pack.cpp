@@ -4,7 +4,7 @@
 // the tile from memory, the others find it in L1 or L2.
 #include "codegen/cpu/contraction/pack.h"
 #include "codegen/cpu/convolution/winograd_transforms.h"
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/scalar_expr.h"
 #include "codegen/emit/tile.h"
@@ -188,9 +188,7 @@ class WeightsPackEmitter {
   Value in_, out_, table_;
 };
 
-}  // namespace
-
-Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> ops, const CpuTarget& target) {
+Launch launch_all(llvm::ArrayRef<ir::PackOp> ops, const CpuTarget& target) {
   std::vector<WeightsPack> packs;
   for (ir::PackOp op : ops) packs.emplace_back(op, target);
   // Each pack has whole panels of a tile, and whole blocks of channels.
@@ -241,6 +239,17 @@ Launch launch_weights_packs(llvm::ArrayRef<ir::PackOp> ops, const CpuTarget& tar
     });
   };
   return launch;
+}
+
+}  // namespace
+
+Launch launch_weights_pack(ir::PackOp pack, const CpuTarget& target) { return launch_all({pack}, target); }
+
+Launch launch_weights_packs(ir::FusionOp fusion, ir::PackOp, const CpuTarget& target) {
+  llvm::SmallVector<ir::PackOp> packs;
+  for (mlir::Value v : fusion.getBody().front().getTerminator()->getOperands())
+    packs.push_back(v.getDefiningOp<ir::PackOp>());
+  return launch_all(packs, target);
 }
 
 }  // namespace kiln::codegen

@@ -4,7 +4,7 @@
 // transform and the epilogue.
 #include "codegen/cpu/convolution/winograd_plan.h"
 #include "codegen/cpu/convolution/winograd_transforms.h"
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/planned_launch.h"

@@ -2,7 +2,7 @@
 // than the key of the last of the first `count` so far: later elements with an equal key come after it. A few
 // are kept in order; each new one moves its successors. Many are collected, with room for others. When it is
 // full they are sorted, and all after the first `count` are discarded.
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/cpu/order/sorter.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/scalar_expr.h"

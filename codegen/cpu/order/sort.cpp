@@ -1,5 +1,5 @@
 // Sorts of whole rows.
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/cpu/order/sorter.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/scalar_expr.h"

@@ -1,5 +1,5 @@
 // The border of a pad, filled with one number in one kernel for all sides.
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/plan_fields.h"
 #include "codegen/emit/scalar_expr.h"

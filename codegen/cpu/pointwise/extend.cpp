@@ -1,5 +1,5 @@
 // An array continued beyond its ends: every element of the result is written once, row by row.
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/extension.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/plan_fields.h"

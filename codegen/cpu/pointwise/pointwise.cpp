@@ -1,5 +1,5 @@
 // Pointwise kernels: loops over a box with one expression per point. Copies and fills are expressions, too.
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/loop_nest.h"
 #include "codegen/emit/pointwise_body.h"
 #include "codegen/emit/scalar_expr.h"

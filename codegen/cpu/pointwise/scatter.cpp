@@ -1,7 +1,7 @@
 // Scatters: updates of rows of an array at given indices. Threads divide the rows of the result, and each
 // reads all indices in order. The updates of a row and their order thus do not depend on the number of
 // threads.
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/plan_fields.h"
 #include "codegen/emit/scalar_expr.h"

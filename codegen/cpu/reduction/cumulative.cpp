@@ -4,7 +4,7 @@
 // Rows are all positions along the axis. Each is combined with the result of the preceding row, in the order
 // of memory. Short rows keep that result in registers; long ones read it from the result array, still in L1
 // or L2.
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/emit/kernel_params.h"
 #include "codegen/emit/plan_fields.h"
 #include "codegen/emit/scalar_expr.h"

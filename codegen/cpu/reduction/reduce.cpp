@@ -1,5 +1,5 @@
 // Kernels whose root is a reduction: their launch.
-#include "codegen/cpu/launch.h"
+#include "codegen/cpu/kernels.h"
 #include "codegen/cpu/reduction/reduction.h"
 #include "codegen/target/tuning.h"
 
