@@ -3,10 +3,14 @@
 usage: bench_test.py SOURCE_FOLDER
 """
 
+import importlib.machinery
+import importlib.util
+import json
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as xml
 
 MAX_README_BYTES = 10 * 1024
@@ -18,6 +22,26 @@ errors = []
 plot = subprocess.run([sys.executable, "-B", source / "bench/plot", "--check"], capture_output=True, text=True)
 if plot.returncode:
     errors.append((plot.stdout + plot.stderr).strip())
+
+# --add: the least time of each side, eager calls and train_step() in columns of their own, and nothing that one side lacks.
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("plot", str(source / "bench/plot"))
+script = importlib.util.module_from_spec(importlib.util.spec_from_loader("plot", loader))
+loader.exec_module(script)
+with tempfile.TemporaryDirectory() as folder:
+    printed = pathlib.Path(folder) / "printed.jsonl"
+    kiln = [{"name": f"{name}/{mode}/threads:1", "time_unit": "us", "real_time": 1, "min_us": time} for name, mode, time in (
+        ("net", "compiled", 20.04), ("net", "compiled", 25), ("net", "eager", 1234.5), ("step", "compiled", 3), ("step_one_call", "compiled", 2))]
+    peers = [{"workload": name, "peer": peer, "threads": 1, "min_us": time} for name, peer, time in (
+        ("net", "JAX", 50), ("net", "JAX", 40), ("net", "PyTorch", 60), ("step", "JAX", 5), ("of JAX alone", "JAX", 1))]
+    printed.write_text("".join(json.dumps(row) + "\n" for row in kiln + peers))
+    columns, rows = script.measured([printed], "0123abcd")
+    added = [columns, *([str(cell) for cell in row] for row in rows)]
+    expected = [["workload", "Kiln", "eager", "train_step()", "PyTorch", "JAX", "ratio to the best peer", "version"],
+                ["net", "20.0", "1234", "None", "60.0", "40.0", "2.00", "0123abcd"],
+                ["step", "3.000", "None", "2.000", "None", "5.000", "2.50", "0123abcd"]]
+    if added != expected:
+        errors.append(f"bench/plot --add writes {added}, not {expected}")
 
 size = (source / "bench/README.md").stat().st_size
 if size > MAX_README_BYTES:
