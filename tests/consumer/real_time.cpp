@@ -78,20 +78,20 @@ extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
-void* malloc(std::size_t bytes) {
+void* malloc(std::size_t bytes) noexcept {
   ++allocations;
   return __libc_malloc(bytes);
 }
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   ++allocations;
   return __libc_memalign(alignment, bytes);
 }
-int posix_memalign(void** out, std::size_t alignment, std::size_t bytes) {
+int posix_memalign(void** out, std::size_t alignment, std::size_t bytes) noexcept {
   ++allocations;
   *out = __libc_memalign(alignment, bytes);
   return *out == nullptr ? ENOMEM : 0;
 }
-int pthread_mutex_lock(pthread_mutex_t* mutex) {
+int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   using Lock = int (*)(pthread_mutex_t*);
   static const auto lock = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
   ++locks;
