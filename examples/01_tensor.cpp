@@ -1,10 +1,12 @@
 // Lesson 1: a Tensor is a handle to an array. This lesson makes arrays, prints them and reads their elements.
 //
-// Every lesson is a program by itself. README.md says how to build one. 01_tensor.out is the output of this
-// one, on every machine: the bits of a result depend neither on the processor nor on the number of threads.
+// Every lesson is a program by itself; README.md says how to build it. The output of this one is
+// 01_tensor.out on every machine: the bits of a result depend neither on the processor nor on the number of
+// threads.
 #include <kiln/kiln.h>
 
 #include <iostream>
+#include <vector>
 
 using namespace kiln;
 

@@ -18,7 +18,7 @@ struct Features : HybridBlock {
 
   Tensor hybrid_forward(F& F, const Tensor& x) override {
     ++runs;
-    Tensor phase = in(x)*gain;
+    Tensor phase = gain * in(x);
     return out(F.concat({F.sin(phase), F.cos(phase)}, 1));
   }
   int runs = 0;

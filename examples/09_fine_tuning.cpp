@@ -48,8 +48,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 60; ++i) {
       auto [images, labels] = stripes(32);
       // Prediction mode: BatchNorm keeps the statistics of the file.
-      loss =
-          autograd::record([&, &x = images, &y = labels] { return criterion(net(x), y); }, /*train=*/false);
+      const auto forward = [&, &x = images, &y = labels] { return criterion(net(x), y); };
+      loss = autograd::record(forward, /*train=*/false);
       loss.backward();
       trainer.step(32);
     }

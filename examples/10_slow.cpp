@@ -29,7 +29,8 @@ struct Net : HybridBlock {
   }
 };
 
-/// Lists the kernels of ten calls with the program's lines that each computes, and the memory of a call.
+/// Lists the kernels of ten calls, each with the lines of this file that it computes, and the memory of a
+/// call.
 void profile(const char* name, Net& net, const Tensor& x, bool times) {
   for (int i = 0; i < 5; ++i) net(x);  // the first calls compile
   const auto before = memory_report().live_bytes;
@@ -40,7 +41,7 @@ void profile(const char* name, Net& net, const Tensor& x, bool times) {
 
   auto kernels = profile.kernels();  // the slowest first
   if (!times) std::ranges::sort(kernels, {}, &Profile::Kernel::name);
-  std::printf("%s: %d kernels, %d KiB besides the parameters\n", name, static_cast<int>(kernels.size()),
+  std::printf("%s: %d kernels, %d KiB of results and temporaries\n", name, static_cast<int>(kernels.size()),
               static_cast<int>(bytes / 1024));
   for (const Profile::Kernel& k : kernels) {
     std::set<std::string> lines;  // of "file:line"
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
   // The dump has a text for each stage of the compilation: the operators as recorded, the fused kernels, the
   // buffers, the loops, the machine code, and the steps of a call.
   std::set<std::string> stages;
-  for (const auto& file : std::filesystem::directory_iterator("dump/000_net"))
-    stages.insert(file.path().filename().string());
+  for (const auto& file : std::filesystem::recursive_directory_iterator("dump"))
+    if (file.is_regular_file()) stages.insert(file.path().filename().string());
   for (const std::string& stage : stages) std::printf("%s\n", stage.c_str());
 }
