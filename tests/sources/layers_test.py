@@ -78,6 +78,7 @@ MAY_INCLUDE = {
     "tools/kiln": ["codegen/driver", "codegen/target", "frontend/tensor"],
     "tools/precompile": [],
     "bench": [],
+    "examples": [],
     # Public headers, which include each other as <kiln/...>.
     "runtime/include/kiln": [],
     "frontend/include/kiln": [],
