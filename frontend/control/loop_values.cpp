@@ -6,11 +6,23 @@
 #include "frontend/tensor/array.h"
 #include "runtime/fail.h"
 
+#include <algorithm>
+
 namespace kiln::detail {
 
 Shape row_shape(const Shape& stacked) {
   if (stacked.rank() <= 1 && !NumpyScope::program()) return {1};
   return Shape(stacked.dims().subspan(1));
+}
+
+void check_data(const F::Tensors& data, std::source_location where) {
+  const auto known = [](const Tensor& t) { return TensorAccess::array(t)->shape_known; };
+  if (!std::all_of(data.begin(), data.end(), known)) return;
+  const Shape& first = TensorAccess::shape(data[0]);
+  for (const Tensor& t : data)
+    if (const Shape& shape = TensorAccess::shape(t); shape.empty() || shape[0] != first[0])
+      fail("{}foreach needs data with one number of steps along the first axis; got {} and {}",
+           line_prefix(where), first.str(), shape.str());
 }
 
 void check_states(const F::Tensors& before, const F::Tensors& after, const char* what,

@@ -12,6 +12,9 @@ namespace detail {
 
 /// The shape of one step's slice of data.
 Shape row_shape(const Shape& stacked);
+/// Throws unless the data of a foreach has one number of steps along the first axis, as far as shapes are
+/// known.
+void check_data(const F::Tensors& data, std::source_location where);
 /// Throws unless the states after a step have the number, shapes and dtypes of the states before it. `what`
 /// names them in the error.
 void check_states(const F::Tensors& before, const F::Tensors& after, const char* what,

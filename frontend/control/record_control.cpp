@@ -24,6 +24,7 @@ LoopResults record_foreach(const F::contrib::StepBody& body, const Tensors& data
   Tensors outer_data, outer_states;
   for (const Tensor& t : data) outer_data.push_back(resolved(t));
   for (const Tensor& t : states) outer_states.push_back(resolved(t));
+  detail::check_data(outer_data, where);
   BodyRecorder recorder(subgraph_name("foreach"));
   const bool known = recorder.shapes_known();
   for (const Tensor& t : outer_data) rows.push_back(recorder.variable(t, /*row=*/true));

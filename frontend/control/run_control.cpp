@@ -139,10 +139,7 @@ Tensors run_branch(const F::contrib::Branch& branch, std::source_location where)
 
 LoopResults run_foreach(const F::contrib::StepBody& body, const Tensors& data, const Tensors& states,
                         std::source_location where) {
-  for (const Tensor& t : data)
-    if (t.shape().empty() || t.shape()[0] != data[0].shape()[0])
-      fail("{}foreach needs data with one number of steps along the first axis; got {} and {}",
-           line_prefix(where), data[0].shape().str(), t.shape().str());
+  detail::check_data(data, where);
   Tensors now = copies(states);
   const Tensors all_rows = own_values(data, detail::ViewScope::call(), where);
   if (data[0].shape()[0] == 0 && !Trace::current()) {

@@ -514,3 +514,59 @@ TEST_CASE("train_step of a network that writes into a view of its input") {
     }
   }
 }
+
+TEST_CASE("an array that a block is given twice is one value, and so is each view of it") {
+  // Uses of the same rows by both names, in both orders.
+  const Net::Body rows = [](F& f, const Tensors& in) -> Tensors {
+    const Tensor a = uses(f, in[0][1]) * 0.3, b = uses(f, in[1][1]) * 0.7, c = uses(f, in[0][0] * in[1][0]);
+    return {a + b, c + uses(f, in[1]) * in[0]};
+  };
+  using Pair = std::function<Tensors(const Tensor&)>;
+  const Pair pairs[] = {
+      [](const Tensor& t) {
+        return Tensors{t, t};
+      },
+      [](const Tensor& t) {
+        return Tensors{t[slice(0, 2)], t[slice(0, 2)]};
+      },
+      [](const Tensor& t) {
+        const Tensor part = t[slice(0, 2)];
+        return Tensors{part, part};
+      },
+      [](const Tensor& t) {
+        return Tensors{t, t.reshape(t.shape())};
+      },
+      [](const Tensor& t) {
+        return Tensors{t, t.copy()};
+      },
+  };
+  // One after the other with the same block: equal shapes, recordings of their own where values are shared.
+  for (const bool backwards : {false, true})
+    check({{rows},
+           [&](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+             Tensors out;
+             for (std::size_t i = 0; i < std::size(pairs); ++i) {
+               const Tensor x = in[i] * 1.5;  // a recorded array
+               const std::size_t which = backwards ? std::size(pairs) - 1 - i : i;
+               const Tensors y = blocks[0](pairs[which](x));
+               out.push_back(f.sum(y[0]) + f.sum(y[1] * 0.9));
+               out.push_back(f.sum(blocks[0](pairs[which](in[i]))[0]));
+             }
+             return out;
+           }},
+          std::vector<Shape>(std::size(pairs), Shape{2, 3}));
+}
+
+TEST_CASE("an input with a history that BatchNorm updates as its statistic: the history ends") {
+  const Net::Body normed = [](F& f, const Tensors& in) -> Tensors {
+    return {f.BatchNorm(in[0], f.ones({3}), f.zeros({3}), in[1], in[2], {.momentum = 0.5})};
+  };
+  check({{normed},
+         [](F& f, const Tensors& in, std::vector<Net>& blocks) -> Tensors {
+           const Tensor mean = in[1] * 2, var = f.square(in[2]) + 1;
+           const Tensor used = mean * 0.5;
+           const Tensor y = blocks[0]({in[0], mean, var})[0];
+           return {y, used, mean * in[1], var * in[2]};
+         }},
+        {{2, 3}, {3}, {3}});
+}

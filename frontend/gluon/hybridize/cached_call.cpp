@@ -31,17 +31,25 @@ using detail::TracedCall;
 namespace {
 
 struct ArrayPlace {
-  std::uint32_t array = 0;
-  std::int64_t distance = 0;
+  std::uint32_t array;
+  std::int64_t distance;
+  std::uint32_t value;
+  bool operator==(const ArrayPlace&) const = default;
 };
+
+ArrayPlace place_of(const CallSignature::Input& in) { return {in.array, in.distance, in.value}; }
 
 /// Position of input i among the arrays of the call.
 ArrayPlace place_of(std::span<const Tensor> inputs, std::size_t i) {
-  for (std::size_t j = 0; j < i; ++j)
-    if (TensorAccess::array(inputs[j]) == TensorAccess::array(inputs[i]))
-      return {static_cast<std::uint32_t>(j),
-              TensorAccess::offset(inputs[i]) - TensorAccess::offset(inputs[j])};
-  return {static_cast<std::uint32_t>(i), 0};
+  const auto own = static_cast<std::uint32_t>(i);
+  ArrayPlace place{own, 0, own};
+  for (std::size_t j = i; j-- > 0;) {
+    if (TensorAccess::array(inputs[j]) != TensorAccess::array(inputs[i])) continue;
+    place.array = static_cast<std::uint32_t>(j);
+    place.distance = TensorAccess::offset(inputs[i]) - TensorAccess::offset(inputs[j]);
+    if (TensorAccess::is_array(inputs[i]) && TensorAccess::is_array(inputs[j])) place.value = place.array;
+  }
+  return place;
 }
 
 void refuse_traced(const HybridBlock& block, std::span<const Tensor> inputs) {
@@ -73,9 +81,9 @@ CallSignature::CallSignature(std::span<const Tensor> tensors, bool is_train)
       numpy(NumpyScope::program()),
       precision(precision_on(device)) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const ArrayPlace place = place_of(tensors, i);
+    const auto [array, distance, value] = place_of(tensors, i);
     inputs.push_back(
-        {TensorAccess::dtype(tensors[i]), TensorAccess::shape(tensors[i]), place.array, place.distance});
+        {TensorAccess::dtype(tensors[i]), TensorAccess::shape(tensors[i]), array, distance, value});
   }
 }
 
@@ -91,10 +99,8 @@ bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) cons
   }
   if (tensors.empty()) return device == DeviceScope::current();
   if (tensors.size() == 1) return true;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const ArrayPlace place = place_of(tensors, i);
-    if (place.array != inputs[i].array || place.distance != inputs[i].distance) return false;
-  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (place_of(tensors, i) != place_of(inputs[i])) return false;
   return true;
 }
 
@@ -203,6 +209,18 @@ void TracedCall::end_history(std::span<const Tensor> inputs) const {
                 step->shape, step->step);
       record_write(view(part.offset, part.shape), {}, /*has_rest=*/false, CallSite::caller());
     }
+  }
+  end_history_of_states(inputs);
+}
+
+void TracedCall::end_history_of_states(std::span<const Tensor> inputs) const {
+  for (const ExecutablePlan::WriteBack& w : executable->plan().write_backs) {
+    if (std::any_of(in_place.begin(), in_place.end(),
+                    [&](const InPlace& p) { return p.argument == w.input; }))
+      continue;
+    if (const Tensor state = argument(inputs, w.input);
+        detail::has_link(state) && !detail::variable_of(state))
+      record_write(state, Tensor(), /*has_rest=*/false, CallSite::caller());
   }
 }
 

@@ -33,6 +33,8 @@ struct CallSignature {
     /// elements.
     std::uint32_t array;
     std::int64_t distance;
+    /// The first input that is the same value (possibly this one): both are the whole of one array.
+    std::uint32_t value;
     bool operator==(const Input&) const = default;
   };
   std::vector<Input> inputs;
@@ -221,6 +223,9 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   std::optional<CallRecording> recording(std::span<const Tensor> inputs) const;
   /// Outside of Record: arrays that the code writes lose their history.
   void end_history(std::span<const Tensor> inputs) const;
+  /// The arrays that operators update as auxiliary states lose their history, in Record too, as in an eager
+  /// call.
+  void end_history_of_states(std::span<const Tensor> inputs) const;
   /// Adds the inputs, then the captured arrays.
   void fill_arguments(std::span<const Tensor> inputs, ArgumentList& arguments) const;
   /// Fills the results. They take over the fresh arrays (`taken`), or share them with the caller (`kept`).

@@ -74,7 +74,10 @@ void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> 
     for (const InPlace& w : in_place) made.push_back(argument(inputs, w.argument));
     recorded->finish(made, random);
   };
-  code.run(detail::TapeSteps{[] {}, finish}, reserve_random);
+  const auto begin = [&] {
+    if (code.writes_arguments()) end_history_of_states(inputs);
+  };
+  code.run(detail::TapeSteps{begin, finish}, reserve_random);
   fill_results(inputs, arrays, Made::taken, outputs);
   own_results(made, outputs);
 }
