@@ -95,7 +95,7 @@ bool DiskCache::contains(const CacheKey& key) {
 std::optional<std::vector<std::byte>> DiskCache::load(const CacheKey& key, std::string_view stamp) {
   if (!enabled()) return {};
   const std::string path = file_of(key);
-  cache_file::Read file = cache_file::read(path);
+  cache_file::Read file = cache_file::read(path, options_.trusted_owner);
   if (!file.found) {
     log_line(LogCategory::cache, "miss {}", key.hex());
     return {};
@@ -156,7 +156,8 @@ std::vector<cache::Entry> DiskCache::list() {
   if (!enabled()) return entries;
   for (const cache_folder::File& f : cache_folder::scan(options_.folder)) {
     cache::Entry e{.key = f.key, .bytes = f.bytes, .used = f.used_ns / 1'000'000'000};
-    const cache_file::Decoded d = cache_file::decode(cache_file::read(f.path).bytes, nullptr);
+    const cache_file::Decoded d =
+        cache_file::decode(cache_file::read(f.path, options_.trusted_owner).bytes, nullptr);
     e.description = d.problem.empty() ? d.contents.description : "damaged: " + d.problem;
     e.stamp = d.contents.stamp;
     entries.push_back(std::move(e));
@@ -168,7 +169,7 @@ cache::Check DiskCache::verify() {
   cache::Check check;
   if (!enabled()) return check;
   for (const cache_folder::File& f : cache_folder::scan(options_.folder)) {
-    const cache_file::Read file = cache_file::read(f.path);
+    const cache_file::Read file = cache_file::read(f.path, options_.trusted_owner);
     if (!file.found) continue;  // evicted meanwhile
     const auto key = key_from_hex(f.key);
     std::string problem = file.problem;
@@ -215,7 +216,7 @@ DiskCacheOptions precompiled_options() {
     return o;
   }
   Dl_info library{};
-  struct stat s{};
+  struct stat s {};
   if (::dladdr(reinterpret_cast<const void*>(&precompiled_options), &library) == 0 ||
       ::stat(library.dli_fname, &s) != 0)
     return o;

@@ -16,6 +16,8 @@
 
 namespace kiln {
 
+struct DebugLayout;  // frontend/tensor/debug_layout.cpp: the places of members, for debuggers
+
 /// Memory for the elements of an array: from the pool of a device, or external memory of the caller. Kiln's
 /// own is aligned to 64 bytes. Move-only; memory of the CPU is counted in the memory report during its
 /// lifetime, with the requested size.
@@ -57,6 +59,7 @@ class KILN_API Buffer {
   void refill();
 
  private:
+  friend struct DebugLayout;
   void free() noexcept;
 
   std::byte* data_ = nullptr;
@@ -158,6 +161,7 @@ class KILN_API Storage {
   const Buffer* find_prepacked(std::uint64_t key, std::uint64_t sources) const;
 
  private:
+  friend struct DebugLayout;
   struct PrepackedList;
   void drop_prepacked();
 

@@ -111,6 +111,29 @@ TEST_CASE("a folder that others may write is not used", "[disk_cache]") {
   }
 }
 
+TEST_CASE("an administrator's folder and files are read, and another user's are not", "[disk_cache]") {
+  if (::geteuid() != 0) {
+    WARN("SKIPPED: only root can give files to another user");
+    return;
+  }
+  const unsigned owner = 65534, stranger = 65533;
+  const Folder folder;
+  DiskCacheOptions options = folder.options();
+  DiskCache(options).store(key, stamp, bytes("machine code"), "");
+  options.mode = Mode::read_only;
+  options.trusted_owner = owner;
+  const auto give_to = [&](unsigned user) {
+    for (const auto& e : fs::recursive_directory_iterator(options.folder))
+      REQUIRE(::chown(e.path().c_str(), user, static_cast<gid_t>(-1)) == 0);
+  };
+  REQUIRE(::chown(options.folder.c_str(), owner, static_cast<gid_t>(-1)) == 0);
+  give_to(owner);
+  CHECK(DiskCache(options).load(key, stamp) == bytes("machine code"));
+  CHECK(DiskCache(options).verify().problems.empty());
+  give_to(stranger);  // who could put code into it
+  CHECK_FALSE(DiskCache(options).load(key, stamp));
+}
+
 TEST_CASE("a damaged or foreign entry is a miss, every way to damage it, and is removed", "[disk_cache]") {
   const Folder folder;
   DiskCache cache(folder.options());
