@@ -19,6 +19,7 @@
 #include <kiln/memory.h>
 #include <kiln/metric.h>
 #include <kiln/model.h>
+#include <kiln/model_info.h>
 #include <kiln/model_zoo.h>
 #include <kiln/nn.h>
 #include <kiln/op_docs.h>
