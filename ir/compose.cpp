@@ -90,6 +90,73 @@ DrawCounter random_draws(const Node& node, bool train) {
   return watch.draws;
 }
 
+double MultiplyAdds::total() const {
+  double sum = 0;
+  for (const auto& [name, count] : by_operator) sum += count;
+  return sum;
+}
+
+namespace {
+
+/// Sums the multiply-adds of a composition, by the innermost node that composes them.
+class MultiplyAddCounter final : public Primitives {
+ public:
+  explicit MultiplyAddCounter(bool train) : Primitives(train) {}
+  Value input(const TensorType& type) { return add_value(type); }
+  MultiplyAdds result() const { return {open_.front(), is_bound_}; }
+
+ private:
+  using Counts = std::map<std::string, double, std::less<>>;
+
+  static double total(const Counts& counts) { return MultiplyAdds{counts}.total(); }
+  void add(const Counts& counts, double times) {
+    for (const auto& [name, count] : counts) open_.back()[name] += count * times;
+  }
+  Counts take_closed() {
+    Counts counts = std::move(closed_.back());
+    closed_.pop_back();
+    return counts;
+  }
+
+  void enter(const Node& node) override { nodes_.push_back(&node); }
+  void leave() override { nodes_.pop_back(); }
+  void emit(const Primitive& primitive, std::span<const Value> operands, Value result) override {
+    std::vector<TensorType> types;
+    for (const Value v : operands) types.push_back(type(v));
+    const double count = primitive.multiply_adds(types, type(result));
+    if (count > 0) open_.back()[nodes_.back()->op_name] += count;
+  }
+  void begin_body(std::span<const Value>) override { open_.emplace_back(); }
+  void end_body(std::span<const Value>) override {
+    closed_.push_back(std::move(open_.back()));
+    open_.pop_back();
+  }
+  void emit_loop(const Loop& l, std::span<const Value>) override {
+    const Counts step = take_closed();
+    is_bound_ = is_bound_ || (l.condition.valid() && !step.empty());
+    if (l.steps > 0) add(step, static_cast<double>(l.steps));
+  }
+  void emit_branch(Value, std::span<const Value>) override {
+    const Counts otherwise = take_closed(), then = take_closed();
+    is_bound_ = is_bound_ || then != otherwise;
+    add(total(then) < total(otherwise) ? otherwise : then, 1);
+  }
+
+  std::vector<const Node*> nodes_;
+  std::vector<Counts> open_{1}, closed_;  // of the composition and of its bodies
+  bool is_bound_ = false;
+};
+
+}  // namespace
+
+MultiplyAdds multiply_adds(const Node& node, bool train) {
+  MultiplyAddCounter counter(train);
+  std::vector<Value> in;
+  for (const Entry& e : node.inputs) in.push_back(counter.input(e.node->types.at(e.output)));
+  compose(counter, node, in);
+  return counter.result();
+}
+
 std::string described(const Node& node) {
   return node.op_name == node.name ? node.name : node.op_name + " '" + node.name + "'";
 }

@@ -3,6 +3,9 @@
 #include "ir/draws.h"
 #include "ir/graph.h"
 
+#include <functional>
+#include <map>
+#include <string>
 #include <unordered_map>
 
 namespace kiln::ir {
@@ -54,6 +57,17 @@ std::vector<Value> compose(Primitives& p, const Subgraph& body, Args in);
 
 /// The counter after the node alone is composed. The types of its inputs must be known.
 DrawCounter random_draws(const Node& node, bool train);
+
+/// Multiply-adds by operator, in the node and in its bodies.
+struct MultiplyAdds {
+  std::map<std::string, double, std::less<>> by_operator;  ///< name in the graph; without zeros
+  /// Whether numbers decide how often a body runs. A loop with a condition counts its largest number of
+  /// steps, a branch the body that has more.
+  bool is_bound = false;
+  double total() const;
+};
+/// The types of the node's inputs must be known.
+MultiplyAdds multiply_adds(const Node& node, bool train);
 
 /// The node in messages: operator and name.
 std::string described(const Node& node);

@@ -3,7 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
+
+namespace kiln {
+struct TensorType;
+}
 
 namespace kiln::ir {
 
@@ -37,6 +42,8 @@ class Primitive {
   virtual bool is_differentiable() const = 0;
   /// The word of a counter's random numbers that the primitive gives, if it draws.
   virtual std::optional<std::int64_t> random_word() const = 0;
+  /// The multiply-adds of a contraction or convolution, also those by padding; else 0. Exact below 2^53.
+  virtual double multiply_adds(std::span<const TensorType> operands, const TensorType& result) const = 0;
   /// Appends the operation of the dialect.
   virtual void emit(Emission& e) const = 0;
 };
@@ -49,7 +56,8 @@ struct Taped {
 };
 
 /// `Attributes` as a Primitive. It declares `differentiable` as false if it has no `gradient`, and
-/// `on_tape_alone` as true if it has no `emit`; one that draws random numbers has `random_word`.
+/// `on_tape_alone` as true if it has no `emit`; one that draws random numbers has `random_word`. A sum of
+/// products has `multiply_adds`.
 template <class Attributes>
 class PrimitiveOf final : public Primitive {
  public:
@@ -68,6 +76,11 @@ class PrimitiveOf final : public Primitive {
   std::optional<std::int64_t> random_word() const override {
     if constexpr (requires { attributes_.random_word(); }) return attributes_.random_word();
     return {};
+  }
+  double multiply_adds(std::span<const TensorType> operands, const TensorType& result) const override {
+    if constexpr (requires { attributes_.multiply_adds(operands, result); })
+      return attributes_.multiply_adds(operands, result);
+    return 0;
   }
   void emit(Emission& e) const override {
     if constexpr (requires { Attributes::on_tape_alone; })

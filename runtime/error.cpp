@@ -17,6 +17,7 @@ std::string complete(std::string message, Error::Kind kind) {
 
 Error::Error(std::string message, Kind kind)
     : std::runtime_error(complete(std::move(message), kind)), kind_(kind) {}
+Error::~Error() = default;
 
 std::string shortened(std::string_view text) {
   constexpr std::size_t longest = 400, tail = 60;

@@ -13,10 +13,15 @@ Profile::Record*& Profile::Record::current() {
 void Profile::Record::add(const Step& step, double seconds, const std::string& schedule) {
   const auto [at, unseen] = kernels.try_emplace(&step);
   // A later step may have the address of a destroyed one: its name tells them apart.
-  if (unseen || at->second.name != step.name) at->second = {step.name, step.locations};
-  ++at->second.runs;
-  at->second.seconds += seconds;
-  at->second.schedule = schedule;
+  Measured& m = at->second;
+  if (unseen || m.kernel.name != step.name) m = {{step.name, step.locations}, {}};
+  if (m.seconds.size() < max_samples)
+    m.seconds.push_back(seconds);
+  else
+    m.seconds[static_cast<std::size_t>(m.kernel.runs) % max_samples] = seconds;
+  ++m.kernel.runs;
+  m.kernel.seconds += seconds;
+  m.kernel.schedule = schedule;
 }
 
 Profile::Profile() : record_(std::make_unique<Record>()) {
@@ -36,7 +41,14 @@ Profile::~Profile() {
 
 std::vector<Profile::Kernel> Profile::kernels() const {
   std::vector<Kernel> list;
-  for (const auto& [step, kernel] : record_->kernels) list.push_back(kernel);
+  for (const auto& [step, measured] : record_->kernels) {
+    Kernel& k = list.emplace_back(measured.kernel);
+    std::vector<double> times = measured.seconds;
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    k.median_seconds = *middle;
+    k.min_seconds = *std::min_element(times.begin(), times.end());
+  }
   std::stable_sort(list.begin(), list.end(),
                    [](const Kernel& a, const Kernel& b) { return a.seconds > b.seconds; });
   return list;

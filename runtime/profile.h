@@ -7,12 +7,18 @@
 #include <atomic>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace kiln {
 
 /// The measurements of a Profile.
 struct Profile::Record {
-  std::unordered_map<const Step*, Kernel> kernels;
+  static constexpr std::size_t max_samples = 4096;  // of a kernel
+  struct Measured {
+    Kernel kernel;
+    std::vector<double> seconds;  ///< of the latest runs; the next one replaces number runs % max_samples
+  };
+  std::unordered_map<const Step*, Measured> kernels;
   Record* outer = nullptr;
 
   void add(const Step& step, double seconds, const std::string& schedule);

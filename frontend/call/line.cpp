@@ -3,6 +3,7 @@
 #include "frontend/call/line.h"
 
 #include "frontend/call/call_site.h"
+#include "runtime/dynamic_type.h"
 #include "runtime/fail.h"
 
 #include <kiln/error.h>
@@ -10,7 +11,6 @@
 
 #include <new>
 #include <stdexcept>
-#include <typeinfo>
 
 namespace kiln {
 namespace {
@@ -51,7 +51,8 @@ void rethrow_at_line(std::source_location where) {
     throw;
   } catch (const Error& e) {
     // Exceptions of the program's own types are rethrown unchanged.
-    if (line.empty() || typeid(e) != typeid(Error) || !place_of(e.what()).empty()) throw;
+    const std::type_info* const type = dynamic_type(e);
+    if (line.empty() || !type || *type != typeid(Error) || !place_of(e.what()).empty()) throw;
     throw Error(line + e.what(), e.kind());
   } catch (const std::bad_alloc&) {
     fail("{}out of memory: {} bytes are held by live arrays", line, memory_report().live_bytes);

@@ -9,6 +9,9 @@
 /// represent the list.
 namespace kiln {
 
+/// By the first bytes that are left, else by the extension of the file. Reads none of them.
+ArrayFormat format_of(ByteReader& in);
+
 std::vector<NamedArray> parse_params(ByteReader& in);
 std::string format_params(std::span<const NamedArray> arrays, bool numpy_mode);
 

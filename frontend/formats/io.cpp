@@ -59,12 +59,16 @@ ArrayFormat array_format_of(std::string_view path) {
        extension_of(path), known);
 }
 
+ArrayFormat format_of(ByteReader& in) {
+  const ArrayFormat by_name = format_by_name(in.file()).value_or(ArrayFormat::params);
+  constexpr std::size_t telling = 9;
+  return format_by_content(in.peek(telling)).value_or(by_name);
+}
+
 namespace {
 
 std::vector<NamedArray> read_arrays(ByteReader in) {
-  const ArrayFormat by_name = format_by_name(in.file()).value_or(ArrayFormat::params);
-  constexpr std::size_t telling = 9;
-  switch (format_by_content(in.peek(telling)).value_or(by_name)) {
+  switch (format_of(in)) {
     case ArrayFormat::npy:
       return parse_npy(in);
     case ArrayFormat::npz:

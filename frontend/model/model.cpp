@@ -100,10 +100,19 @@ void Model::State::add_params(const std::vector<NamedArray>& params) {
 
 const Symbol& Model::symbol() const { return state_->symbol; }
 
-std::vector<std::string> Model::input_names() const {
-  std::vector<std::string> names = distinct_names(state_->variables.all);
-  std::erase_if(names, [&](const std::string& n) { return state_->values.contains(n); });
+std::vector<std::string> Model::State::input_names() const {
+  std::vector<std::string> names = distinct_names(variables.all);
+  std::erase_if(names, [&](const std::string& n) { return values.contains(n); });
   return names;
+}
+
+std::vector<std::string> Model::input_names() const { return state_->input_names(); }
+
+void Model::State::require_inputs(const std::map<std::string, Shape>& shapes) const {
+  const std::vector<std::string> wanted = input_names();
+  for (const auto& [name, shape] : shapes)
+    if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
+      fail("{} has no input '{}'; it has {}", in_file(), name, detail::brief_list(wanted));
 }
 
 std::vector<NamedArray> Model::params() const {
@@ -139,11 +148,7 @@ std::string Model::describe_node(const std::string& internal) const {
 }
 
 std::map<std::string, Tensor> Model::make_inputs(const std::map<std::string, Shape>& shapes) const {
-  const std::vector<std::string> wanted = input_names();
-  for (const auto& [name, shape] : shapes) {
-    if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
-      fail("{} has no input '{}'; it has {}", state_->in_file(), name, detail::brief_list(wanted));
-  }
+  state_->require_inputs(shapes);
   TypedGraph graph(detail::SymbolAccess::entries(state_->symbol));
   const auto given = [&](const ir::Node& variable) -> std::optional<ir::GivenType> {
     if (const auto value = state_->values.find(variable.name); value != state_->values.end())

@@ -23,6 +23,10 @@ struct Model::State {
   std::map<std::string, Tensor, std::less<>> values;
 
   void add_params(const std::vector<NamedArray>& params);
+  /// Variables without a value, in topological order.
+  std::vector<std::string> input_names() const;
+  /// Throws for a shape of another variable than these.
+  void require_inputs(const std::map<std::string, Shape>& shapes) const;
 
   /// The graph with all types and the values of its variables, in the order of Variables::all.
   struct Bound {

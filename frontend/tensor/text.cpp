@@ -55,8 +55,7 @@ std::string type_name_of(const char* mangled) {
   return name.starts_with("kiln::") ? name.substr(6) : name;
 }
 
-std::string class_name_of(const char* mangled) {
-  std::string name = type_name_of(mangled);
+std::string class_name_of(std::string name) {
   if (const auto args = name.find('<'); args != std::string::npos) name.resize(args);
   if (const auto scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);
   return name;

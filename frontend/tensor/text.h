@@ -19,8 +19,8 @@ std::string brief_list(const std::vector<std::string>& names);
 std::string shapes_of(std::span<const Tensor> tensors);
 /// The name of a C++ type relative to namespace kiln: "nn::Dense".
 std::string type_name_of(const char* mangled);
-/// The name of a C++ type without namespaces and template arguments: the class name in Python.
-std::string class_name_of(const char* mangled);
+/// The C++ type `type` without namespaces and template arguments: the class name in Python.
+std::string class_name_of(std::string type);
 /// Whether the regular expression matches at the start of `name`. Throws kiln::Error for a malformed one.
 class NamePattern {
  public:

@@ -35,6 +35,11 @@ struct ConvolutionPrimitive {
     if (wanted[1]) out[1] = weight_gradient(p, x, w, g, spec);
     return out;
   }
+  double multiply_adds(std::span<const TensorType> operands, const TensorType& result) const {
+    const Shape& weight = operands[1].shape;  // (o, c / groups, kernel...)
+    if (weight[0] == 0) return 0;
+    return static_cast<double>(result.elements()) * static_cast<double>(weight.elements() / weight[0]);
+  }
   void emit(Emission& e) const {
     const Window& w = spec.window;
     e.make<ConvolutionOp>(e.in(0), e.in(1), static_cast<std::uint64_t>(spec.groups),

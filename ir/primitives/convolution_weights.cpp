@@ -39,6 +39,11 @@ struct ConvolutionWeightsPrimitive {
     if (wanted[1]) out[1] = p.convolution(x, g, spec);
     return out;
   }
+  double multiply_adds(std::span<const TensorType> operands, const TensorType& result) const {
+    const Shape& weight = result.shape;  // (o, c / groups, kernel...)
+    if (weight[0] == 0) return 0;
+    return static_cast<double>(operands[1].elements()) * static_cast<double>(weight.elements() / weight[0]);
+  }
   void emit(Emission& e) const {
     const Window& w = spec.window;
     e.make<ConvolutionWeightsOp>(e.in(0), e.in(1), spec.groups > 1, e.list(w.kernel), e.list(w.stride),

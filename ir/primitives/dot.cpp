@@ -42,6 +42,11 @@ struct DotPrimitive {
     if (wanted[1]) out[1] = tr ? p.dot(g, lhs, {true, tl}) : p.dot(lhs, g, {!tl, false});
     return out;
   }
+  double multiply_adds(std::span<const TensorType> operands, const TensorType& result) const {
+    const Shape& lhs = operands[0].shape;
+    const std::int64_t k = spec.transpose_lhs ? lhs[lhs.size() - 2] : lhs.back();
+    return static_cast<double>(result.elements()) * static_cast<double>(k);
+  }
   /// On tensor cores, where the node's precision has f32 computed so, or the node itself has widened both
   /// operands from one half precision.
   void emit(Emission& e) const {

@@ -190,6 +190,33 @@ TEST_CASE("several inputs grow together", "[export]") {
                     {{{1, 3}, {1, 3}}, {{4, 3}, {4, 3}}});
 }
 
+TEST_CASE("a sum that broadcasts at other sizes does so in the file", "[export]") {
+  // At a batch of one the shapes are equal, and the recording has elemwise operators.
+  const Tensor positions = random::normal(0, 1, {1, 4, 2});
+  const Body body = [positions](F&, const Tensors& in) {
+    Tensor x = in[0] + positions;
+    return Tensors{x, positions > x, x + in[0]};
+  };
+  same_at_all_sizes(body, {{{1, 4, 2}}, {{5, 4, 2}}, {{2, 4, 2}}});
+  const Exported file(Net(body), {{1, 4, 2}});
+  CHECK_THAT(file.text(), Contains("\"op\": \"broadcast_add\"") &&
+                              Contains("\"op\": \"broadcast_greater\"") &&
+                              Contains("\"op\": \"elemwise_add\""));
+  const Tensor x = random::normal(0, 1, {3, 4, 2});
+  const Model model = Model::load(file.symbol(), file.prefix() + "-0000.params");
+  CHECK(same_bits(model.run({{"data", x}})[0], x + positions));
+
+  // In the body of a loop, too.
+  same_at_all_sizes(
+      [row = random::normal(0, 1, {1, 2})](F& f, const Tensors& in) {
+        const auto step = [&](const Tensors& rows, const Tensors& states) -> struct F::contrib::Results {
+          return {{rows[0] + row}, {states[0]}};
+        };
+        return f.contrib().foreach (step, {in[0]}, {in[0][0] + 0}).outputs;
+      },
+      {{{3, 1, 2}}, {{4, 5, 2}}});
+}
+
 TEST_CASE("a layer's channels are for the layer to check", "[export]") {
   const auto net = [](F& F, const Tensors& in) {
     return Tensors{

@@ -208,6 +208,47 @@ TEST_CASE("the log as JSON lines", "[progress]") {
   CHECK(nlohmann::json::parse(lines[2]).at("epoch") == 1);
 }
 
+TEST_CASE("a continued run continues the seconds of its log", "[progress]") {
+  const TemporaryFolder folder;
+  const Shown shown(folder.path);
+  const auto continued = [&](const std::string& name, const std::string& before) {
+    const std::string log = (folder.path / name).string();
+    golden::write_text(log, before);
+    const auto batches = loader();
+    batches.begin();
+    data::DataLoader(batches).restore({.seed = 1, .epoch = 1, .position = 2});
+    Progress progress(batches, {.epochs = 2, .interval = 2, .log = log, .descriptor = shown.descriptor});
+    train(progress, batches);
+    return lines_of(golden::read_text(log));
+  };
+  const auto near = [](double seconds) { return seconds >= 1000 && seconds < 1500; };
+
+  const std::vector<std::string> csv =
+      continued("a.csv",
+                "event,epoch,batch,loss,seconds\n"
+                "epoch,0,4,0.5,900\nbatch,1,2,0.25,1000\nbatch,1,4,0.25,7000\n");
+  REQUIRE(csv.size() == 5);
+  CHECK(csv[2].starts_with("batch,1,2,0.25,1000"));
+  for (std::size_t i : {3, 4}) {
+    std::string cell = csv[i];
+    for (int column = 0; column < 4; ++column) cell.erase(0, cell.find(',') + 1);
+    INFO(csv[i]);
+    CHECK(near(std::stod(cell)));
+  }
+
+  const std::vector<std::string> json =
+      continued("a.jsonl", R"({"event":"batch","epoch":1,"batch":2,"seconds":1000.5})"
+                           "\n");
+  REQUIRE(json.size() == 3);
+  for (std::size_t i : {1, 2}) CHECK(near(nlohmann::json::parse(json[i]).at("seconds").get<double>()));
+
+  // Seconds that are no number count as none.
+  const std::vector<std::string> odd =
+      continued("b.jsonl", R"({"event":"batch","epoch":1,"batch":2,"seconds":"long"})"
+                           "\n");
+  CHECK(nlohmann::json::parse(odd.at(1)).at("seconds").get<double>() < 500);
+}
+
 TEST_CASE("a step does not make the batches of a program's own sampler", "[progress]") {
   const TemporaryFolder folder;
   const Shown shown(folder.path);

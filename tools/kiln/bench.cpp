@@ -8,12 +8,18 @@
 #include <kiln/profile.h>
 #include <kiln/threads.h>
 #include <kiln/trainer.h>
+#include <kiln/version.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <ctime>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace kiln::tool {
 namespace {
@@ -41,11 +47,13 @@ struct Result {
   std::string mode;
   Device device;
   int threads;
-  double median_us, min_us;
+  std::size_t samples;
+  double median_us, deviation_us, min_us;
   PrepareStats stats;
   Recordings recordings;
   std::size_t peak_bytes;
-  std::vector<Profile::Kernel> profile;  ///< of one call, with --kernels
+  std::vector<Profile::Kernel> profile;  ///< with --kernels
+  std::int64_t profiled_calls;
 };
 
 /// The timed unit: a call or a training step.
@@ -104,6 +112,19 @@ double timed(const std::function<void()>& run) {
   return microseconds(start);
 }
 
+/// The median; `times` are reordered.
+double median_of(std::vector<double>& times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+/// The median of the distances from `median`.
+double deviation_of(std::vector<double> times, double median) {
+  for (double& t : times) t = std::abs(t - median);
+  return median_of(times);
+}
+
 /// Warms up for a tenth of the time, then calls for the given time: at least 5 calls, at most a million.
 Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, const BenchArguments& a,
                const std::string& mode) {
@@ -124,36 +145,61 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
   } while (times.size() < 5 || (times.size() < 1'000'000 && microseconds(start) < a.seconds * 1e6));
   std::size_t peak = memory_report().peak_bytes;
   std::vector<Profile::Kernel> kernels;
+  std::int64_t profiled_calls = 0;
   if (a.kernels) {
     Profile profile;
-    for (start = Clock::now(); microseconds(start) < a.seconds * 1e5;) workload.run();
-    workload.run();
+    start = Clock::now();
+    do workload.run();
+    while (++profiled_calls < 5 || microseconds(start) < a.seconds * 1e5);
     kernels = profile.kernels();
   }
 
-  std::sort(times.begin(), times.end());
-  double median = times[times.size() / 2];
+  const double median = median_of(times);
   PrepareStats stats = workload.stats();
   // The first call compiles eager code, the first step all code.
   if (options.mode == RunMode::eager || a.train) stats.compile_ms = std::max(0.0, first - median) / 1e3;
   return {mode,
           a.device,
           a.threads > 0 ? a.threads : num_threads(),
+          times.size(),
           median,
-          times.front(),
+          deviation_of(times, median),
+          *std::min_element(times.begin(), times.end()),
           stats,
           workload.recordings(),
           peak,
-          std::move(kernels)};
+          std::move(kernels),
+          profiled_calls};
+}
+
+/// How many times as fast as the eager calls; nothing for these, and without them.
+std::optional<double> speed_up(const std::vector<Result>& results, const Result& r) {
+  const auto eager =
+      std::find_if(results.begin(), results.end(), [](const Result& o) { return o.mode == "eager"; });
+  if (eager == results.end() || r.mode == "eager") return {};
+  return eager->median_us / r.median_us;
 }
 
 bool on_gpu(const Result& r) { return !r.device.is_cpu(); }
 
 nlohmann::ordered_json to_json(const Profile::Kernel& k) {
-  nlohmann::ordered_json kernel{
-      {"name", k.name}, {"runs", k.runs}, {"us", k.seconds * 1e6}, {"lines", k.lines}};
+  nlohmann::ordered_json kernel{{"name", k.name},
+                                {"runs", k.runs},
+                                {"us", k.seconds * 1e6},
+                                {"median_us", k.median_seconds * 1e6},
+                                {"min_us", k.min_seconds * 1e6},
+                                {"lines", k.lines}};
   if (!k.schedule.empty()) kernel["schedule"] = k.schedule;
   return kernel;
+}
+
+/// As the processor names itself.
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (const std::size_t at = line.find(": "); at != line.npos) return line.substr(at + 2);
+  return "unknown";
 }
 
 void print_json(const std::vector<Result>& results, bool train) {
@@ -162,10 +208,13 @@ void print_json(const std::vector<Result>& results, bool train) {
     list.push_back({{"mode", r.mode},
                     {"device", r.device.str()},
                     {"threads", r.threads},
+                    {"samples", r.samples},
                     {"median_us", r.median_us},
+                    {"deviation_us", r.deviation_us},
                     {"min_us", r.min_us},
                     {"compile_ms", r.stats.compile_ms},
                     {"kernels", r.stats.kernels}});
+    if (const auto faster = speed_up(results, r)) list.back()["speed_up"] = *faster;
     if (train) {
       list.back()["saved_bytes"] = r.recordings.saved_bytes;
       list.back()["recomputed_bytes"] = r.recordings.recomputed_bytes;
@@ -174,9 +223,17 @@ void print_json(const std::vector<Result>& results, bool train) {
       list.back()["arena_lower_bound"] = r.stats.arena_lower_bound;
     }
     if (!on_gpu(r)) list.back()["peak_bytes"] = r.peak_bytes;
+    if (!r.profile.empty()) list.back()["profiled_calls"] = r.profiled_calls;
     for (const Profile::Kernel& k : r.profile) list.back()["profile"].push_back(to_json(k));
   }
-  fmt::print("{}\n", nlohmann::ordered_json{{"results", list}}.dump(2));
+  const nlohmann::ordered_json all{
+      {"version", version()},
+      {"llvm", llvm_version()},
+      {"cpu", cpu_name()},
+      {"isa", host_isa()},
+      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"results", list}};
+  fmt::print("{}\n", all.dump(2));
 }
 
 /// "640", "12.5K", "3.1M"
@@ -187,32 +244,61 @@ std::string size_text(std::size_t bytes) {
   return n < 1e9 ? fmt::format("{:.1f}M", n / 1e6) : fmt::format("{:.1f}G", n / 1e9);
 }
 
-/// The kernels by decreasing time, with their share, the first of their lines and their schedule on a GPU.
+/// The kernels by decreasing share, with the first of their lines and their schedule on a GPU. A share is by
+/// medians: an interruption of one run does not change it.
 void print_profile(const Result& r) {
+  const auto time = [](const Profile::Kernel& k) { return k.median_seconds * static_cast<double>(k.runs); };
+  std::vector<Profile::Kernel> kernels = r.profile;
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [&](const auto& a, const auto& b) { return time(a) > time(b); });
   double all = 0;
-  for (const Profile::Kernel& k : r.profile) all += k.seconds;
-  fmt::print("\n{}: time by kernel\n{:>10} {:>6}  {}\n", r.mode, "us a run", "share", "kernel");
-  for (const Profile::Kernel& k : r.profile)
-    fmt::print("{:>10.2f} {:>5.1f}%  {}{}{}\n", k.seconds * 1e6 / static_cast<double>(k.runs),
-               100 * k.seconds / all, k.name, k.lines.empty() ? "" : " (" + k.lines.front() + ")",
+  for (const Profile::Kernel& k : kernels) all += time(k);
+  fmt::print("\n{}: time by kernel, median of a run in {} calls\n{:>10} {:>6} {:>6}  {}\n", r.mode,
+             r.profiled_calls, "median us", "runs", "share", "kernel");
+  for (const Profile::Kernel& k : kernels)
+    fmt::print("{:>10.2f} {:>6.4g} {:>5.1f}%  {}{}{}\n", k.median_seconds * 1e6,
+               static_cast<double>(k.runs) / static_cast<double>(r.profiled_calls),
+               all > 0 ? 100 * time(k) / all : 0, k.name, k.lines.empty() ? "" : " (" + k.lines.front() + ")",
                k.schedule.empty() ? "" : ": " + k.schedule);
+  fmt::print("runs: of one call; share: median times runs\n");
 }
 
-void print_table(const std::vector<Result>& results, bool train) {
-  if (on_gpu(results.front()))
-    fmt::print("on {}, until {}\n", results.front().device.str(),
-               train ? "its work is done" : "the results are copied to the CPU");
-  fmt::print("{:8} {:>7} {:>10} {:>9} {:>10} {:>7} {} {:>7}\n", "mode", "threads", "median us", "min us",
-             "compile ms", "kernels", train ? "  saved recomp." : "  arena   least", "peak");
+void print_times(const std::vector<Result>& results) {
+  fmt::print("{:8} {:>10} {:>7} {:>10} {:>8} {:>9}\n", "mode", "median us", "+-", "min us", "samples",
+             "speed-up");
+  for (const Result& r : results) {
+    const auto faster = speed_up(results, r);
+    fmt::print("{:8} {:>10.2f} {:>6.1f}% {:>10.2f} {:>8} {:>9}\n", r.mode, r.median_us,
+               100 * r.deviation_us / r.median_us, r.min_us, r.samples,
+               faster ? fmt::format("{:.2f}", *faster) : "-");
+  }
+  fmt::print("+-: median distance from the median; speed-up: of the medians, against eager\n\n");
+}
+
+void print_costs(const std::vector<Result>& results, bool train) {
+  fmt::print("{:8} {:>10} {:>7} {} {:>7}\n", "mode", "compile ms", "kernels",
+             train ? "  saved recomp." : "  arena   least", "peak");
   for (const Result& r : results) {
     const std::string memory = train ? fmt::format("{:>7} {:>7}", size_text(r.recordings.saved_bytes),
                                                    size_text(r.recordings.recomputed_bytes))
                                      : fmt::format("{:>7} {:>7}", size_text(r.stats.arena_bytes),
                                                    size_text(r.stats.arena_lower_bound));
-    fmt::print("{:8} {:>7} {:>10.2f} {:>9.2f} {:>10.2f} {:>7} {} {:>7}\n", r.mode, r.threads, r.median_us,
-               r.min_us, r.stats.compile_ms, r.stats.kernels, memory,
+    fmt::print("{:8} {:>10.2f} {:>7} {} {:>7}\n", r.mode, r.stats.compile_ms, r.stats.kernels, memory,
                on_gpu(r) ? "-" : size_text(r.peak_bytes));
   }
+  fmt::print("{}; peak: all arrays\n",
+             train ? "bytes. saved: for the backward part; recomp.: computed again by it"
+                   : "bytes. arena: temporaries of a call; least: their lower bound");
+}
+
+void print_table(const std::vector<Result>& results, bool train) {
+  const Result& first = results.front();
+  fmt::print("on {}, {} thread{}", first.device.str(), first.threads, first.threads == 1 ? "" : "s");
+  if (on_gpu(first))
+    fmt::print(", until {}", train ? "its work is done" : "the results are copied to the CPU");
+  fmt::print("\n");
+  print_times(results);
+  print_costs(results, train);
   for (const Result& r : results)
     if (!r.profile.empty()) print_profile(r);
 }

@@ -45,13 +45,16 @@ void ModelArguments::add_model(CLI::App& command) {
 
 void ModelArguments::add_inputs(CLI::App& command) {
   auto* from_file = command.add_option("--input", input, input_help)->option_text("FILE");
-  command.add_option("--shape", shapes, "Generate inputs of these shapes: data=1,3,224,224")
+  add_shapes(command, shapes, "Generate inputs of these shapes: data=1,3,224,224")->excludes(from_file);
+}
+
+CLI::Option* add_shapes(CLI::App& command, std::vector<std::string>& shapes, const std::string& help) {
+  return command.add_option("--shape", shapes, help)
       ->option_text("NAME=N,...")
       ->allow_extra_args(false)
       ->check([](const std::string& text) {
         return try_parse_shape(text) ? "" : fmt::format("'{}' is not NAME=EXTENT,EXTENT,...", text);
-      })
-      ->excludes(from_file);
+      });
 }
 
 Model ModelArguments::load() const {

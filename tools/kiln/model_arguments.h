@@ -41,6 +41,9 @@ struct ModelArguments {
 /// input. Throws kiln::Error if there is none.
 std::map<std::string, Tensor> read_inputs(const std::string& path, const Model& model);
 
+/// Declares --shape, whose texts parse_shape() takes.
+CLI::Option* add_shapes(CLI::App& command, std::vector<std::string>& shapes, const std::string& help);
+
 /// "data=1,3,224,224", already checked by the validator of --shape.
 std::pair<std::string, Shape> parse_shape(const std::string& text);
 

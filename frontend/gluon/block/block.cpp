@@ -5,10 +5,10 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/tensor/text.h"
+#include "runtime/dynamic_type.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
-#include <typeinfo>
 
 namespace kiln {
 
@@ -117,7 +117,8 @@ std::string detail::unregistered_block() {
   for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
     const Block &inner = *calls[i], &outer = *calls[i + 1];
     if (has_descendant(BlockAccess::state(outer), BlockAccess::state(inner))) continue;
-    const std::string type = detail::type_name_of(typeid(inner).name());
+    const std::type_info* const known = dynamic_type(inner);
+    const std::string type = known ? detail::type_name_of(known->name()) : inner.class_name();
     return fmt::format(
         "{} uses the block {} ({}), which is no child of it, so initialize(), save_parameters() and the like "
         "do not "
@@ -149,10 +150,6 @@ Block& Block::child(std::string_view name, Where where) const {
 
 std::vector<std::pair<std::string, std::shared_ptr<Block>>> Block::children() const {
   return state_->children;
-}
-
-void Block::wrong_type(const std::type_info& wanted) const {
-  fail("This block is a {}, not a {}", class_name(), detail::class_name_of(wanted.name()));
 }
 
 ParameterDict Block::collect_params(const std::string& select) const {

@@ -1,13 +1,11 @@
 // Names of blocks: scopes, generated prefixes, renaming.
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/parameter/parameter_state.h"
-#include "frontend/tensor/text.h"
 #include "frontend/trace/naming.h"
 #include "runtime/once.h"
 
 #include <algorithm>
 #include <functional>
-#include <typeinfo>
 #include <utility>
 
 namespace kiln {
@@ -146,6 +144,4 @@ std::string Block::name() const {
   const std::string& p = prefix();
   return p.ends_with('_') ? p.substr(0, p.size() - 1) : p;
 }
-std::string Block::class_name() const { return detail::class_name_of(typeid(*this).name()); }
-
 }  // namespace kiln

@@ -67,6 +67,7 @@ struct BlockState {
   std::unordered_map<const Block*, std::source_location> added_at;
   std::set<std::string> child_names;  // of the Child members
   bool hybrid = false;                // a HybridBlock, whose children all are
+  bool container = false;             // a Sequential or HybridSequential
   bool library = false;               // a block of the library: operators inside belong to the caller's line
 
   struct Hook {
@@ -119,6 +120,7 @@ struct BlockAccess {
   static Tensors call(Block& b, std::span<const Tensor> inputs, std::source_location where) {
     return b.call(inputs, where);
   }
+  static rnn::RecurrentCell* recurrent_cell(Block& b) { return b.recurrent_cell(); }
   static std::weak_ptr<const void> identity(const Block& b) { return b.calls_.identity(); }
   /// The trace of the latest hybridized call; null if there is none. Throws if the block has changed since.
   static std::shared_ptr<const TracedCall> latest(const HybridBlock& b);

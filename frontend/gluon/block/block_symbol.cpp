@@ -1,4 +1,5 @@
 // A network applied to symbols, and the export of a hybridized one.
+#include "frontend/call/arithmetic.h"
 #include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/gluon/block/block_state.h"
@@ -82,9 +83,18 @@ std::string describe(const SizeDependence& sizes) {
   return text;
 }
 
+/// Makes the nodes of these names, in bodies too, the broadcasting forms of their operators.
+void broadcast(FileGraph& graph, const std::set<std::string>& names) {
+  for (FileNode& node : graph.nodes) {
+    if (names.contains(node.name)) node.op = broadcasting_form(node.op);
+    for (FileGraph& body : node.subgraphs) broadcast(body, names);
+  }
+}
+
 /// The text of the file; its inputs declare the extents that the graph is limited to.
 std::string symbol_text(const detail::TracedCall& call, const SizeDependence& sizes) {
   FileGraph file = to_file_graph({without_amp_casts(with_blocked_gradients(call.graph.outputs))});
+  broadcast(file, sizes.broadcasts);
   for (std::size_t i = 0; i < sizes.fixed.size(); ++i) {
     const bool any =
         std::any_of(sizes.fixed[i].begin(), sizes.fixed[i].end(), [](const auto& d) { return !!d; });

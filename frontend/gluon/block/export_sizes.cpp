@@ -57,6 +57,8 @@ class Comparison {
     nodes(a_.nodes, b_.nodes, a_.outputs, b_.outputs);
     return std::move(found_);
   }
+  /// The elemwise nodes of the first recording that are broadcasting ones in the second, by name.
+  const std::set<std::string>& broadcasts() const { return broadcasts_; }
 
  private:
   using Nodes = std::vector<ir::NodePtr>;
@@ -81,12 +83,13 @@ class Comparison {
     return true;
   }
 
-  static bool same_operator(const ir::Node& a, const ir::Node& b) {
+  bool same_operator(const ir::Node& a, const ir::Node& b) {
     if (a.is_variable() != b.is_variable() || a.subgraphs.size() != b.subgraphs.size()) return false;
     if (a.is_variable()) return a.name == b.name;
-    // For equal extents the first of such a pair is recorded, for others the second, which computes the same
-    // for equal extents.
-    return a.op_name == b.op_name || broadcasting_form(a.op_name) == broadcasting_form(b.op_name);
+    if (a.op_name == b.op_name) return true;
+    // For equal extents the elemwise operator of a pair is recorded, for others the broadcasting one.
+    if (broadcasting_form(a.op_name) == b.op_name) broadcasts_.insert(a.name);
+    return broadcasting_form(a.op_name) == broadcasting_form(b.op_name);
   }
 
   bool same_entries(const Entries& a, const Entries& b) const {
@@ -135,6 +138,7 @@ class Comparison {
   const Recording &a_, &b_;
   std::unordered_map<const ir::Node*, std::size_t> number_;
   std::vector<Difference> found_;
+  std::set<std::string> broadcasts_;
 };
 
 /// The probes of one recording.
@@ -159,6 +163,7 @@ class Prober {
         if (depends_on({i, k})) out.fixed[i][k] = extent({i, k});
     }
     out.reasons = std::move(reasons_);
+    out.broadcasts = std::move(broadcasts_);
     return out;
   }
 
@@ -194,7 +199,10 @@ class Prober {
       for (const Axis& a : axes)
         types[a.input].shape[a.axis] = std::max<std::int64_t>(2 * extent(a) + more, 1);
       try {
-        const std::vector<Difference> found = Comparison(recorded_, record(types)).run();
+        const Recording larger = record(types);
+        Comparison comparison(recorded_, larger);
+        const std::vector<Difference> found = comparison.run();
+        if (found.empty()) broadcasts_.insert(comparison.broadcasts().begin(), comparison.broadcasts().end());
         const std::size_t input = axes.begin()->input;
         for (const Difference& d : found)
           if (named_.insert(d.what).second)
@@ -232,6 +240,7 @@ class Prober {
   std::map<Axes, std::optional<bool>> answers_;
   std::set<std::string> named_;  // nodes already reported
   std::vector<std::string> reasons_;
+  std::set<std::string> broadcasts_;  // of all recordings without a difference
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <kiln/block.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct SizeDependence {
   std::vector<ir::OptionalInts> fixed;
   /// One line per changed node: location, node, and its attribute at both sizes.
   std::vector<std::string> reasons;
+  /// Names of elemwise nodes (`x + positions` for a batch of one) that other extents record as broadcasting
+  /// ones. The file has the broadcasting operator, which computes the same where shapes are equal.
+  std::set<std::string> broadcasts;
   bool any() const;
 };
 

@@ -8,9 +8,8 @@
 #include "frontend/tensor/text.h"
 #include "frontend/trace/call_trace.h"
 #include "frontend/trace/naming.h"
+#include "runtime/dynamic_type.h"
 #include "runtime/fail.h"
-
-#include <kiln/containers.h>
 
 #include <algorithm>
 #include <optional>
@@ -76,7 +75,7 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
       TracePause pause;
       for (const Parameter& p : s.params) ParameterAccess::finish_deferred(p);
     } catch (const Error& e) {
-      if (e.kind() != Error::Kind::user || dynamic_cast<const NoForm*>(&e)) throw;
+      if (e.kind() != Error::Kind::user || known_cast<const NoForm>(&e)) throw;
       const std::string_view why = e.what(), place = place_of(why);
       throw DeferredInitializationError(
           fmt::format("{}Deferred initialization of {} failed for inputs of shape {}: {}",
@@ -89,7 +88,7 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
   // A container counts as its children.
   std::optional<CallTrace::ChildScope> child;
   if (CallTrace* const call = Trace::current() ? Trace::current()->call() : nullptr)
-    if (call->enter_block() && !dynamic_cast<const nn::HybridSequential*>(&b)) child.emplace(*call);
+    if (call->enter_block() && !s.container) child.emplace(*call);
   F f;
   return b.hybrid_forward(f, inputs);
 }

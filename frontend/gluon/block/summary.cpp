@@ -4,8 +4,6 @@
 #include "frontend/tensor/text.h"
 #include "runtime/fail.h"
 
-#include <kiln/containers.h>
-
 #include <ostream>
 #include <unordered_set>
 
@@ -65,7 +63,7 @@ void Block::summary(const Tensors& inputs, std::ostream& os) {
   } hooks;
   apply([&](Block& block) {
     if (block.state().active) fail("\"{}\" must not be hybridized to print summary.", block.name());
-    if (dynamic_cast<nn::Sequential*>(&block) || dynamic_cast<nn::HybridSequential*>(&block)) return;
+    if (block.state().container) return;
     hooks.list.push_back(block.register_forward_hook([&](Block& b, const Tensors&, const Tensors& outputs) {
       layers.push_back(describe(b, layers.size(), outputs, seen));
     }));

@@ -92,7 +92,10 @@ void kiln::detail::add_children(Block& container, std::span<const Added> blocks)
 
 namespace kiln::nn {
 
-Sequential::Sequential(const BlockOptions& options) : Block(options, "sequential") {}
+Sequential::Sequential(const BlockOptions& options) : Sequential(options, "sequential") {}
+Sequential::Sequential(const BlockOptions& options, std::string_view kind) : Block(options, kind) {
+  detail::BlockAccess::unnamed_state(*this).container = true;
+}
 Sequential Sequential::operator[](Slice s) const {
   Sequential out(BlockOptions{.prefix = prefix()});
   detail::add_children(out, sliced(*this, s));
@@ -109,7 +112,12 @@ void Sequential::set_active(const HybridizeOptions& options) const {
                   "' are HybridBlocks. Consider using HybridSequential for the best performance.");
 }
 
-HybridSequential::HybridSequential(const BlockOptions& options) : HybridBlock(options, "hybridsequential") {}
+HybridSequential::HybridSequential(const BlockOptions& options)
+    : HybridSequential(options, "hybridsequential") {}
+HybridSequential::HybridSequential(const BlockOptions& options, std::string_view kind)
+    : HybridBlock(options, kind) {
+  detail::BlockAccess::unnamed_state(*this).container = true;
+}
 HybridSequential HybridSequential::operator[](Slice s) const {
   HybridSequential out(BlockOptions{.prefix = prefix()});
   detail::add_children(out, sliced(*this, s));
@@ -124,6 +132,8 @@ Tensors Concurrent::forward(const Tensors& inputs) { return join(*this, inputs, 
 HybridConcurrent::HybridConcurrent(int axis, const BlockOptions& options)
     : HybridSequential(options, "hybridconcurrent"), axis_(axis) {}
 Tensors HybridConcurrent::hybrid_forward(F&, const Tensors& inputs) { return join(*this, inputs, axis_); }
+
+Tensor Identity::hybrid_forward(F&, const Tensor& x) { return x; }
 
 HybridLambda::HybridLambda(const std::string& op_name, const BlockOptions& options, Where where)
     : HybridBlock(options, "hybridlambda"), op_name_(op_name) {

@@ -125,4 +125,26 @@ std::string Pool::str() const {
 
 Tensor Pool::hybrid_forward(F&, const Tensor& x) { return apply_op({x}); }
 
+// The first virtual function that is not inline: their tables of virtual functions, with the type, are here.
+// A program that is compiled with -fno-rtti makes none then.
+std::string Layer::class_name() const { return Block::class_name(); }
+std::string Conv1D::class_name() const { return Block::class_name(); }
+std::string Conv2D::class_name() const { return Block::class_name(); }
+std::string Conv3D::class_name() const { return Block::class_name(); }
+std::string Conv1DTranspose::class_name() const { return Block::class_name(); }
+std::string Conv2DTranspose::class_name() const { return Block::class_name(); }
+std::string Conv3DTranspose::class_name() const { return Block::class_name(); }
+std::string MaxPool1D::class_name() const { return Block::class_name(); }
+std::string MaxPool2D::class_name() const { return Block::class_name(); }
+std::string MaxPool3D::class_name() const { return Block::class_name(); }
+std::string AvgPool1D::class_name() const { return Block::class_name(); }
+std::string AvgPool2D::class_name() const { return Block::class_name(); }
+std::string AvgPool3D::class_name() const { return Block::class_name(); }
+std::string GlobalMaxPool1D::class_name() const { return Block::class_name(); }
+std::string GlobalMaxPool2D::class_name() const { return Block::class_name(); }
+std::string GlobalMaxPool3D::class_name() const { return Block::class_name(); }
+std::string GlobalAvgPool1D::class_name() const { return Block::class_name(); }
+std::string GlobalAvgPool2D::class_name() const { return Block::class_name(); }
+std::string GlobalAvgPool3D::class_name() const { return Block::class_name(); }
+
 }  // namespace kiln::nn

@@ -128,4 +128,7 @@ Tensor GroupNorm::hybrid_forward(F& F, const Tensor& x) {
   return F.GroupNorm(x, gamma, beta, {.num_groups = options_.num_groups, .eps = options_.epsilon});
 }
 
+// As in nn_conv.cpp.
+std::string BatchNormReLU::class_name() const { return Block::class_name(); }
+
 }  // namespace kiln::nn

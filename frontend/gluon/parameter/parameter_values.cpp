@@ -16,6 +16,8 @@
 
 namespace kiln {
 
+DeferredInitializationError::~DeferredInitializationError() = default;
+
 using detail::ParameterAccess;
 using detail::ParameterState;
 using detail::TensorAccess;

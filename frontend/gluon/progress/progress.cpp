@@ -38,6 +38,7 @@ struct Progress::Impl {
   Display display;
   std::optional<TrainingLog> log;
   bool log_continued = false;
+  double seconds_before = 0;  // of the runs that this one continues
 
   const Clock::time_point begin = Clock::now();
   std::int64_t steps = 0;  // of this process
@@ -87,11 +88,11 @@ struct Progress::Impl {
 
  private:
   void continue_log(const LogPlace& place) {
-    if (!std::exchange(log_continued, true)) log->continue_at(place);
+    if (!std::exchange(log_continued, true)) seconds_before = log->continue_at(place);
   }
 
   LogRow cells(double speed, const metric::NamedValues& metrics) const {
-    LogRow row = {{"seconds", seconds_since(begin)}, {"speed", speed}};
+    LogRow row = {{seconds_column, seconds_before + seconds_since(begin)}, {"speed", speed}};
     for (const auto& [name, value] : metrics) row.emplace_back(name, value);
     return row;
   }

@@ -134,10 +134,27 @@ std::vector<std::string> TrainingLog::rows_before(const LogPlace& place) {
   return rows;
 }
 
-void TrainingLog::continue_at(const LogPlace& place) {
+double TrainingLog::seconds_of(const std::string& line) const {
+  double seconds = 0;
+  if (form_ == Form::json_lines) {
+    const OrderedJson json = OrderedJson::parse(line);  // place_of() has read it
+    if (const auto found = json.find(seconds_column); found != json.end() && found->is_number())
+      seconds = found->get<double>();
+  } else {
+    const std::vector<std::string> cells = cells_of(line);
+    const auto column = std::find(columns_.begin(), columns_.end(), seconds_column);
+    const auto at = static_cast<std::size_t>(column - columns_.begin());
+    if (at < cells.size()) std::from_chars(cells[at].data(), cells[at].data() + cells[at].size(), seconds);
+  }
+  return std::isfinite(seconds) ? std::max(seconds, 0.0) : 0.0;
+}
+
+double TrainingLog::continue_at(const LogPlace& place) {
   const std::vector<std::string> rows = rows_before(place);
+  const double seconds = rows.empty() ? 0 : seconds_of(rows.back());
   if (rows.empty()) columns_.clear();
   rewrite(rows);
+  return seconds;
 }
 
 void TrainingLog::rewrite(const std::vector<std::string>& lines) const {

@@ -20,6 +20,9 @@ struct LogPlace {
 using LogValue = std::variant<std::int64_t, double, std::string>;
 using LogRow = std::vector<std::pair<std::string, LogValue>>;
 
+/// The column of the time since the beginning of the run, in seconds.
+inline constexpr const char* seconds_column = "seconds";
+
 /// A file of rows with named cells, which grows by a row at a time: CSV, or JSON lines. Begins with `event`,
 /// `epoch` and `batch`.
 class TrainingLog {
@@ -28,8 +31,9 @@ class TrainingLog {
   explicit TrainingLog(const std::string& path);
 
   /// Drops the rows of an earlier run that are not before `place`, and a last line that was not written to
-  /// its end. Throws for a file that is no such log, leaving it as it is.
-  void continue_at(const LogPlace& place);
+  /// its end. Returns the `seconds` of the last row that stays, 0 if there is none. Throws for a file that is
+  /// no such log, leaving it as it is.
+  double continue_at(const LogPlace& place);
   /// Throws if the file cannot be written. If a row of CSV has other cells than the preceding rows, the
   /// header is written again, with a column more.
   void append(const LogPlace& place, const LogRow& cells);
@@ -39,6 +43,7 @@ class TrainingLog {
 
   std::vector<std::string> rows_before(const LogPlace& place);
   LogPlace place_of(const std::string& line, std::size_t number) const;
+  double seconds_of(const std::string& line) const;
   std::string line_of(const LogRow& row);
   std::string csv_line(const LogRow& row);
   void rewrite(const std::vector<std::string>& lines) const;

@@ -7,6 +7,7 @@
 #include "frontend/symbol/symbol_infer.h"
 #include "frontend/symbol/symbol_tensor.h"
 #include "frontend/trace/symbol_trace.h"
+#include "runtime/dynamic_type.h"
 #include "runtime/fail.h"
 
 #include <algorithm>
@@ -179,8 +180,13 @@ CellMemory& CellAccess::memory(const rnn::RecurrentCell& cell) {
 
 std::vector<std::shared_ptr<rnn::RecurrentCell>> cells_of(const Block& block) {
   std::vector<std::shared_ptr<rnn::RecurrentCell>> cells;
-  for (const auto& [key, child] : BlockAccess::state(block).children)
-    if (auto cell = std::dynamic_pointer_cast<rnn::RecurrentCell>(child)) cells.push_back(std::move(cell));
+  for (const auto& [key, child] : BlockAccess::state(block).children) {
+    rnn::RecurrentCell* cell = BlockAccess::recurrent_cell(*child);
+    if (!cell) cell = known_cast<rnn::RecurrentCell>(child.get());
+    if (cell) cells.emplace_back(child, cell);
+    if (!cell && !dynamic_type(*child))
+      fail("the cell {} was compiled with -fno-rtti: derive it from rnn::HybridRecurrentCell", child->name());
+  }
   return cells;
 }
 

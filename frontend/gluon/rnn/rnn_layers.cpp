@@ -214,4 +214,9 @@ LSTM::LSTM(std::int64_t hidden_size, const LayerOptions& options, Where where)
 GRU::GRU(std::int64_t hidden_size, const LayerOptions& options, Where where)
     : Layer("gru", "gru", 3, hidden_size, options, where) {}
 
+// The first virtual functions that are not inline: nn_conv.cpp says why.
+std::string RNN::class_name() const { return Block::class_name(); }
+std::string LSTM::class_name() const { return Block::class_name(); }
+std::string GRU::class_name() const { return Block::class_name(); }
+
 }  // namespace kiln::rnn

@@ -3,6 +3,7 @@
 #include "frontend/call/line.h"
 #include "frontend/gluon/rnn/rnn_cell.h"
 #include "ir/attrs.h"
+#include "runtime/dynamic_type.h"
 #include "runtime/fail.h"
 
 #include <kiln/contrib.h>
@@ -26,7 +27,7 @@ using BaseCell = std::shared_ptr<rnn::HybridRecurrentCell>;
 
 BaseCell not_bidirectional(BaseCell base, const char* modifier, const char* what,
                            std::source_location where) {
-  if (dynamic_cast<const rnn::BidirectionalCell*>(base.get()))
+  if (known_cast<const rnn::BidirectionalCell>(base.get()))
     fail(
         "{}BidirectionalCell doesn't support {} since it doesn't support step. Please add {} to the cells "
         "underneath instead.",

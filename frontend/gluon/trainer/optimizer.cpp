@@ -2,6 +2,7 @@
 #include "frontend/call/line.h"
 #include "frontend/gluon/trainer/options.h"
 #include "ir/nearest_name.h"
+#include "runtime/dynamic_type.h"
 #include "runtime/fail.h"
 
 #include <kiln/f.h>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/ranges.h>
-#include <typeinfo>
 
 namespace kiln::optimizer {
 
@@ -59,7 +59,8 @@ std::shared_ptr<Optimizer> make(const Options& options, Where where) {
 
 template <class Rule>
 bool is(const Optimizer& optimizer) {
-  return typeid(optimizer) == typeid(Rule);
+  const std::type_info* const type = dynamic_type(optimizer);
+  return type && *type == typeid(Rule);
 }
 
 struct Known {

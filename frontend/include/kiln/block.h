@@ -17,7 +17,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -60,8 +59,21 @@ class KILN_API ObjectCalls {
   std::atomic<CachedCall*> published_{nullptr};
   mutable std::shared_ptr<const void> identity_;
 };
+
+/// The name of a type as the compiler writes it: "kiln::nn::Dense".
+template <class T>
+constexpr std::string_view type_text() {
+  constexpr std::string_view text = __PRETTY_FUNCTION__;  // "... [with T = kiln::nn::Dense; ...]"
+  constexpr std::size_t begin = text.find("T = ") + 4;
+  return text.substr(begin, text.find_first_of(";]", begin) - begin);
+}
+
+[[noreturn]] KILN_API void fail_undefined_child(const std::string& name);
 }  // namespace detail
 
+namespace rnn {
+class RecurrentCell;
+}
 namespace loss {
 class Loss;
 }
@@ -121,6 +133,8 @@ class KILN_API Block {
   /// The prefix without its last underscore.
   std::string name() const;
   /// The class name in printed forms.
+  /// The name of a class that was compiled with -fno-rtti is unknown: "Block" or "HybridBlock". Override it
+  /// then; it is the stem of generated prefixes.
   virtual std::string class_name() const;
   /// The parameters of this block without its children.
   ParameterDict params() const;
@@ -143,11 +157,20 @@ class KILN_API Block {
   /// The child with that name.
   Block& child(std::string_view name, std::source_location where = std::source_location::current()) const;
   std::vector<std::pair<std::string, std::shared_ptr<Block>>> children() const;
-  /// Downcast: `net[0].as<nn::Dense>().weight`. Throws if the block has another type.
+  /// Downcast: `net[0].as<nn::Dense>().weight`. Throws if the block has another type, and if its class was
+  /// compiled with -fno-rtti.
   template <class B>
   B& as() {
+#ifdef __cpp_rtti
+    require_known_type(detail::type_text<B>());
     if (auto* block = dynamic_cast<B*>(this)) return *block;
-    wrong_type(typeid(B));
+    fail_type(detail::type_text<B>());
+#else
+    static_assert(std::derived_from<B, Block>,
+                  "with -fno-rtti as<B>() needs a class derived from kiln::Block");
+    require_type(detail::type_text<B>());
+    return static_cast<B&>(*this);
+#endif
   }
 
   void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {},
@@ -234,7 +257,11 @@ class KILN_API Block {
   template <class B>
   friend class Child;
   detail::BlockState& state() const;
-  [[noreturn]] void wrong_type(const std::type_info& wanted) const;
+  /// This block as a cell; null if it is none.
+  virtual rnn::RecurrentCell* recurrent_cell() { return nullptr; }
+  void require_known_type(std::string_view wanted) const;
+  void require_type(std::string_view wanted) const;
+  [[noreturn]] void fail_type(std::string_view wanted) const;
   void leave_for(const Block& o);
   bool left_for(const Block& o) const;
   void claim_child_name(const std::string& name, Where where) const;
@@ -397,7 +424,7 @@ class Child {
   }
   /// Holds a copy of the handle: the call may rebind this one.
   std::shared_ptr<Block> get() const {
-    if (!block_) throw Error("The child '" + name_ + "' is used before a block was assigned to it.");
+    if (!block_) detail::fail_undefined_child(name_);
     return block_;
   }
   Block owner_;  // shares the owner's state

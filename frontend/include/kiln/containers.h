@@ -49,7 +49,7 @@ class KILN_API Sequential : public Block {
   Sequential operator[](Slice s) const;
 
  protected:
-  Sequential(const BlockOptions& options, std::string_view kind) : Block(options, kind) {}
+  Sequential(const BlockOptions& options, std::string_view kind);
   Tensors forward(const Tensors& inputs) override;
   void set_active(const HybridizeOptions& options) const override;
 };
@@ -68,7 +68,7 @@ class KILN_API HybridSequential : public HybridBlock {
   HybridSequential operator[](Slice s) const;
 
  protected:
-  HybridSequential(const BlockOptions& options, std::string_view kind) : HybridBlock(options, kind) {}
+  HybridSequential(const BlockOptions& options, std::string_view kind);
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;
 };
 
@@ -107,7 +107,7 @@ class KILN_API Identity : public HybridBlock {
   explicit Identity(const BlockOptions& options = {}) : HybridBlock(options, "identity") {}
 
  protected:
-  Tensor hybrid_forward(F&, const Tensor& x) override { return x; }
+  Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
 
 /// A block from an operator's name ("relu") or a function of F and tensors.

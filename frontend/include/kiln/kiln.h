@@ -1,10 +1,10 @@
-// All of Kiln's public interface.
+// All of Kiln's public interface: every other public header, included here or by one of these.
 #pragma once
-/// All of Kiln's public interface.
 #include <kiln/attr.h>
 #include <kiln/autograd.h>
 #include <kiln/block.h>
 #include <kiln/bound_call.h>
+#include <kiln/cache.h>
 #include <kiln/checkpoint.h>
 #include <kiln/containers.h>
 #include <kiln/contrib.h>
@@ -13,15 +13,19 @@
 #include <kiln/f.h>
 #include <kiln/function.h>
 #include <kiln/io.h>
+#include <kiln/log.h>
 #include <kiln/loss.h>
 #include <kiln/lr_scheduler.h>
 #include <kiln/memory.h>
 #include <kiln/metric.h>
 #include <kiln/model.h>
+#include <kiln/model_info.h>
 #include <kiln/model_zoo.h>
 #include <kiln/nn.h>
+#include <kiln/op_docs.h>
 #include <kiln/optimizer.h>
 #include <kiln/optimizers.h>
+#include <kiln/pass_counts.h>
 #include <kiln/profile.h>
 #include <kiln/progress.h>
 #include <kiln/random.h>
@@ -34,3 +38,4 @@
 #include <kiln/threads.h>
 #include <kiln/train_step.h>
 #include <kiln/trainer.h>
+#include <kiln/version.h>

@@ -28,6 +28,9 @@ class Extents {
 
 /// The base of layers: one operator with its attributes.
 class KILN_API Layer : public HybridBlock {
+ public:
+  std::string class_name() const override;
+
  protected:
   Layer(const BlockOptions& options, std::string_view kind, std::shared_ptr<const detail::LayerConfig> config)
       : HybridBlock(options, kind), config_(std::move(config)) {}
@@ -111,32 +114,38 @@ struct KILN_API Conv1D : Conv {
       : Conv(1, channels, options, false, where) {}
   Conv1D(std::int64_t channels, int kernel_size, Where where = Where::current())
       : Conv(1, channels, {.kernel_size = kernel_size}, false, where) {}
+  std::string class_name() const override;
 };
 struct KILN_API Conv2D : Conv {
   Conv2D(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
       : Conv(2, channels, options, false, where) {}
   Conv2D(std::int64_t channels, int kernel_size, Where where = Where::current())
       : Conv(2, channels, {.kernel_size = kernel_size}, false, where) {}
+  std::string class_name() const override;
 };
 struct KILN_API Conv3D : Conv {
   Conv3D(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
       : Conv(3, channels, options, false, where) {}
   Conv3D(std::int64_t channels, int kernel_size, Where where = Where::current())
       : Conv(3, channels, {.kernel_size = kernel_size}, false, where) {}
+  std::string class_name() const override;
 };
 /// Transposed convolution; the extent along each axis of the window is
 /// (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1.
 struct KILN_API Conv1DTranspose : Conv {
   Conv1DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
       : Conv(1, channels, options, true, where) {}
+  std::string class_name() const override;
 };
 struct KILN_API Conv2DTranspose : Conv {
   Conv2DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
       : Conv(2, channels, options, true, where) {}
+  std::string class_name() const override;
 };
 struct KILN_API Conv3DTranspose : Conv {
   Conv3DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
       : Conv(3, channels, options, true, where) {}
+  std::string class_name() const override;
 };
 
 struct PoolOptions {
@@ -169,6 +178,7 @@ class KILN_API Pool : public Layer {
         : NAME(PoolOptions{.pool_size = pool_size}, where) {}                                         \
     NAME(int pool_size, int strides, int padding = 0, Where where = Where::current())                 \
         : NAME(PoolOptions{.pool_size = pool_size, .strides = strides, .padding = padding}, where) {} \
+    std::string class_name() const override;                                                          \
   }
 KILN_POOL(MaxPool1D, 1, "max");
 KILN_POOL(MaxPool2D, 2, "max");
@@ -182,6 +192,7 @@ KILN_POOL(AvgPool3D, 3, "avg");
   struct KILN_API NAME : Pool {                                                                        \
     explicit NAME(const BlockOptions& options = {})                                                    \
         : Pool(RANK, TYPE, true, {.pool_size = 1, .ceil_mode = true, .prefix = options.prefix}, {}) {} \
+    std::string class_name() const override;                                                           \
   }
 KILN_GLOBAL_POOL(GlobalMaxPool1D, 1, "max");
 KILN_GLOBAL_POOL(GlobalMaxPool2D, 2, "max");
@@ -245,6 +256,7 @@ class KILN_API BatchNorm : public Layer {
 class KILN_API BatchNormReLU : public BatchNorm {
  public:
   explicit BatchNormReLU(const BatchNormOptions& options = {}, Where where = Where::current());
+  std::string class_name() const override;
 };
 
 struct NormOptions {

@@ -55,6 +55,9 @@ struct ParameterOptions {
 class KILN_API DeferredInitializationError : public Error {
  public:
   using Error::Error;
+  DeferredInitializationError(const DeferredInitializationError&) = default;
+  DeferredInitializationError& operator=(const DeferredInitializationError&) = default;
+  ~DeferredInitializationError() override;
 };
 
 /// A weight of a network: a name, a shape (extent 0 is inferred by the first call), and after initialize()

@@ -132,6 +132,9 @@ class KILN_API HybridRecurrentCell : public HybridBlock, public RecurrentCell {
   Block& block() final { return *this; }
   bool records_alone() const override;
   friend struct detail::CellAccess;
+
+ private:
+  RecurrentCell* recurrent_cell() final { return this; }
 };
 
 /// Options of RNNCell, LSTMCell and GRUCell.
@@ -231,6 +234,9 @@ class KILN_API SequentialRNNCell : public Block, public RecurrentCell {
   Block& block() final { return *this; }
   UnrollOutput unroll_steps(std::int64_t length, const Sequence& inputs,
                             const UnrollOptions& options) override;
+
+ private:
+  RecurrentCell* recurrent_cell() final { return this; }
 };
 
 /// A stack of HybridRecurrentCells, compiled as a whole.

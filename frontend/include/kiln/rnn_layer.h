@@ -76,16 +76,19 @@ class KILN_API RNN : public Layer {
  public:
   explicit RNN(std::int64_t hidden_size, const LayerOptions& options = {},
                const std::string& activation = "relu", Where where = Where::current());
+  std::string class_name() const override;
 };
 /// As LSTMCell. Two states, h and c.
 class KILN_API LSTM : public Layer {
  public:
   explicit LSTM(std::int64_t hidden_size, const LayerOptions& options = {}, Where where = Where::current());
+  std::string class_name() const override;
 };
 /// As GRUCell.
 class KILN_API GRU : public Layer {
  public:
   explicit GRU(std::int64_t hidden_size, const LayerOptions& options = {}, Where where = Where::current());
+  std::string class_name() const override;
 };
 
 }  // namespace kiln::rnn

@@ -9,11 +9,15 @@
 namespace kiln {
 
 /// The only exception type that Kiln throws. `what()` is for the user: the mistake, its place in the program
-/// or file, the remedy. An internal error is a defect of Kiln and says so.
+/// or file, the remedy. An internal error is a defect of Kiln and says so. In a program compiled with
+/// -fno-exceptions an error calls std::terminate, which prints `what()` on stderr.
 class KILN_API Error : public std::runtime_error {
  public:
   enum class Kind { user, internal };
   explicit Error(std::string message, Kind kind = Kind::user);
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+  ~Error() override;
   Kind kind() const { return kind_; }
 
  private:

@@ -23,6 +23,9 @@ class KILN_API Profile {
     std::int64_t runs = 0;
     double seconds = 0;         ///< wall time of all runs, on a GPU each until it ended
     std::string schedule = {};  ///< on a GPU, how its threads divide the work; else empty
+    /// The median and the least time of the latest runs, 4096 at most. An interruption of the program by
+    /// another changes the median little.
+    double median_seconds = 0, min_seconds = 0;
   };
 
   Profile();
