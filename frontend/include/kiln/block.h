@@ -132,9 +132,8 @@ class KILN_API Block {
   const std::string& prefix() const;
   /// The prefix without its last underscore.
   std::string name() const;
-  /// The class name in printed forms.
-  /// The name of a class that was compiled with -fno-rtti is unknown: "Block" or "HybridBlock". Override it
-  /// then; it is the stem of generated prefixes.
+  /// The class name in printed forms, and the stem of generated prefixes. For a class that was compiled with
+  /// -fno-rtti it is "Block" or "HybridBlock", unless overridden.
   virtual std::string class_name() const;
   /// The parameters of this block without its children.
   ParameterDict params() const;
