@@ -32,6 +32,12 @@ void Shape::push_back(std::int64_t dim) {
   dims_[static_cast<std::size_t>(rank_++)] = dim;
 }
 
+std::size_t Shape::place_from_end(std::int64_t i, const std::source_location& where) const {
+  if (i < 0 && i >= -rank_) return static_cast<std::size_t>(i + rank_);
+  fail("{}: index {} is out of range: the shape {} has rank {}", SourceLocation(where).str(), i, str(),
+       rank_);
+}
+
 std::optional<std::int64_t> product_of(std::span<const std::int64_t> extents, std::int64_t factor) {
   std::int64_t product = factor;
   bool empty = false;

@@ -61,12 +61,21 @@ Tensor Tensor::from_list(std::initializer_list<double> values, DType dtype) {
   return t;
 }
 
+void detail::fail_ragged(std::span<const std::int64_t> path, std::int64_t count, std::int64_t expected,
+                         std::source_location where) {
+  std::string row;
+  for (const std::int64_t i : path) row += fmt::format("[{}]", i);
+  fail("{}Tensor: row {} has {} values, and the rows before it have {}; they must be equally long",
+       line_prefix(where), row, count, expected);
+}
+
 Tensor::Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype) {
   const std::size_t columns = values.size() ? values.begin()->size() : 0;
   std::vector<double> all;
   for (const auto& line : values) {
     if (line.size() != columns)
-      fail("Tensor: the rows have {} and {} values; they must be equally long", columns, line.size());
+      detail::fail_ragged(std::array{std::int64_t{&line - values.begin()}},
+                          static_cast<std::int64_t>(line.size()), static_cast<std::int64_t>(columns), {});
     all.insert(all.end(), line.begin(), line.end());
   }
   *this = TensorAccess::empty({static_cast<std::int64_t>(values.size()), static_cast<std::int64_t>(columns)},

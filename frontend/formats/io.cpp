@@ -8,6 +8,7 @@
 
 #include <kiln/autograd.h>
 
+#include <array>
 #include <unordered_set>
 
 namespace kiln {
@@ -130,6 +131,21 @@ void save_arrays(const std::string& path, std::span<const NamedArray> arrays, co
     }
     write_file(path, content, "file of arrays");
   });
+}
+
+void save(const std::string& path, const Tensor& array, const SaveOptions& options,
+          std::source_location where) {
+  save_arrays(path, std::array{NamedArray{"", array}}, options, where);
+}
+
+Tensor load(const std::string& path, std::source_location where) {
+  const std::vector<NamedArray> arrays = load_arrays(path, where);
+  if (arrays.size() == 1) return arrays[0].array;
+  std::string names;
+  for (const NamedArray& a : arrays)
+    if (!a.name.empty()) names += (names.empty() ? " (" : ", ") + a.name;
+  fail("{}{}: load() reads a file of one array, and this one has {}{}: load_arrays() reads them all",
+       line_prefix(where), path, arrays.size(), names.empty() ? names : names + ")");
 }
 
 const Tensor* find_array(std::span<const NamedArray> arrays, std::string_view name) {

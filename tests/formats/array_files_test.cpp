@@ -125,3 +125,25 @@ TEST_CASE("a network without values takes the arrays that were loaded", "[format
   loaded.load_parameters(path);
   CHECK(held.to_vector<float>() == std::vector<float>(many, 3));
 }
+
+TEST_CASE("a file of one array") {
+  const TemporaryFolder folder;
+  const Tensor x = random::uniform(-1, 1, {2, 3});
+  for (const std::string name : {"x.params", "x.npy", "x.npz", "x.safetensors", "x"}) {
+    const std::string path = (folder.path / name).string();
+    save(path, x);
+    const Tensor y = load(path);
+    CHECK(y.shape() == x.shape());
+    CHECK(y.to_vector<float>() == x.to_vector<float>());
+    CHECK(load_arrays(path).size() == 1);
+  }
+  CHECK(load_arrays((folder.path / "x").string()).at(0).name.empty());  // as mx.nd.save writes one array
+  const std::string path = (folder.path / "two.npz").string();
+  save_arrays(path, std::vector<NamedArray>{{"a", x}, {"b", x}});
+  const std::string text = error_of([&] { load(path); });
+  CHECK_THAT(text, Catch::Contains("array_files_test.cpp:") && Catch::Contains("two.npz") &&
+                       Catch::Contains("2 (a, b): load_arrays()"));
+  CHECK_THAT(error_of([&] { save((folder.path / "x.npy").string(), Tensor()); }),
+             Catch::Contains("undefined"));
+  CHECK_THAT(error_of([&] { load((folder.path / "none.npy").string()); }), Catch::Contains("none.npy"));
+}

@@ -1,6 +1,7 @@
 // Making tensors, and getting their elements to and from the host.
 #include <kiln/kiln.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -23,10 +24,50 @@ TEST_CASE("tensors are made from values, vectors and shapes", "[tensor]") {
   CHECK(zeros({2, 3}).to_vector<float>() == std::vector<float>(6, 0));
 }
 
+TEST_CASE("vectors and arrays of C++ make tensors", "[tensor]") {
+  using std::vector;
+  const Tensor a(vector<long long>{1, 2, 3LL << 40, 4}, {2, 2});
+  CHECK(a.dtype() == DType::i64);
+  CHECK(a.to_vector<long long>() == vector<long long>{1, 2, 3LL << 40, 4});
+  CHECK(a.to_vector<long>() == vector<long>{1, 2, 3L << 40, 4});
+  CHECK(a[1][0].item<long long>() == 3LL << 40);
+  const Tensor b(std::array{1.5f, 2.5f, 3.5f, 4.5f}, {4, 1});
+  CHECK(b.shape() == Shape{4, 1});
+  CHECK(b.dtype() == DType::f32);
+  CHECK(Tensor(std::array{1.5, 2.5}).dtype() == DType::f64);
+  CHECK(Tensor(vector<int>{1, 2, 3}).shape() == Shape{3});
+  const Tensor c(vector<vector<long long>>{{1, 2, 3}, {4, 5, 6}});
+  CHECK(c.shape() == Shape{2, 3});
+  CHECK(c.dtype() == DType::i64);
+  CHECK(c.to_vector<int>() == vector<int>{1, 2, 3, 4, 5, 6});
+  const Tensor d(vector<std::array<vector<std::array<float, 2>>, 1>>{{{{{1, 2}, {3, 4}, {5, 6}}}},
+                                                                     {{{{7, 8}, {9, 10}, {11, 12}}}}});
+  CHECK(d.shape() == Shape{2, 1, 3, 2});
+  CHECK(d.to_vector<int>() == vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  const Tensor e(vector<vector<bool>>{{true, false}, {false, true}});
+  CHECK(e.dtype() == DType::boolean);
+  CHECK(e.to_vector<int>() == vector<int>{1, 0, 0, 1});
+  CHECK(nd::array(vector<vector<double>>{{1, 2}}).dtype() == DType::f64);
+  CHECK(Tensor(vector<vector<float>>{}).shape() == Shape{0, 0});
+  CHECK(Tensor(vector<vector<float>>{{}, {}}).shape() == Shape{2, 0});
+}
+
+TEST_CASE("the numbers of a shape count from both ends", "[tensor]") {
+  const Tensor x = arange(24).reshape({2, 3, 4});
+  CHECK(x.shape()[-1] == 4);
+  CHECK(x.shape()[-3] == 2);
+  CHECK(x.shape()[0] == 2);
+  CHECK(x.shape()[2u] == 4);
+  CHECK(x.reshape({-1, x.shape()[-1]}).shape() == Shape{6, 4});
+  Shape s = x.shape();
+  s[-2] = 7;
+  CHECK(s == Shape{2, 7, 4});
+}
+
 TEST_CASE("a shape that the values do not fill is refused", "[tensor]") {
   CHECK_THROWS_WITH(Tensor(std::vector<float>{1, 2, 3}, {2, 2}),
                     Catch::Contains("3 values") && Catch::Contains("(2, 2)"));
-  CHECK_THROWS_WITH((Tensor{{1, 2}, {3}}), Catch::Contains("2 and 1"));
+  CHECK_THROWS_WITH((Tensor{{1, 2}, {3}}), Catch::Contains("row [1] has 1 values"));
   CHECK_THROWS_WITH(zeros({2, -1}), Catch::Contains("negative") && Catch::Contains("tensor_create_test.cpp"));
 }
 

@@ -71,6 +71,14 @@ KILN_API void save_arrays(const std::string& path, std::span<const NamedArray> a
 /// The bytes of such a file; by default of MXNet's list.
 KILN_API std::string format_arrays(std::span<const NamedArray> arrays, const SaveOptions& options = {});
 
+/// Writes a file of one array without a name, in the format of the extension: `save("x.npy", x)`, as
+/// mx.nd.save("x", x). Throws as save_arrays().
+KILN_API void save(const std::string& path, const Tensor& array, const SaveOptions& options = {},
+                   std::source_location where = std::source_location::current());
+/// The array of a file that has one, whatever its name. Throws as load_arrays(), and for another number of
+/// arrays, listing their names.
+KILN_API Tensor load(const std::string& path, std::source_location where = std::source_location::current());
+
 /// The array with that name; null if there is none.
 KILN_API const Tensor* find_array(std::span<const NamedArray> arrays, std::string_view name);
 

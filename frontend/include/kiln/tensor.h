@@ -6,9 +6,11 @@
 #include <kiln/export.h>
 #include <kiln/f_options.h>
 #include <kiln/grad_options.h>
+#include <kiln/nested_values.h>
 #include <kiln/shape.h>
 #include <kiln/tensor_methods.h>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <functional>
@@ -83,6 +85,16 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   template <class = void>  // a template, so that {{1}, {2}} prefers rows
   Tensor(std::initializer_list<double> values, DType dtype = DType::f32) : Tensor(from_list(values, dtype)) {}
   Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
+  template <class T, std::size_t n>
+  Tensor(const std::array<T, n>& values, const Shape& shape,
+         std::source_location where = std::source_location::current())
+      : Tensor(std::span<const T>(values), shape, where) {}
+  /// An array of the elements of a std::vector or std::array, or of nested ones, in their dtype:
+  /// `Tensor(std::vector<std::vector<int>>{{1, 2}, {3, 4}})`, an int32 array of shape (2, 2). Throws for rows
+  /// of different lengths, naming the row.
+  template <detail::NestedValues V>
+  explicit Tensor(const V& values, std::source_location where = std::source_location::current())
+      : Tensor(detail::FlatValues<V>(values, where), where) {}
 
   /// Wraps external (borrowed) memory without a copy. `data` holds shape.elements() values in C order and
   /// must stay valid until `release` is called, by the thread that drops the last handle.
@@ -188,6 +200,9 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   double item_real(std::source_location where) const;
   std::int64_t item_integer(std::source_location where) const;
 
+  template <class V>
+  Tensor(const detail::FlatValues<V>& flat, std::source_location where)
+      : Tensor(from_host(flat.values.data(), flat.dtype, flat.values.size(), flat.shape, where)) {}
   std::shared_ptr<detail::Array> array_;
   std::int64_t offset_ = 0;  // in elements, from the start of the array
   Shape shape_;

@@ -64,7 +64,9 @@ inline constexpr DType dtype_of<std::int8_t> = DType::i8;
 template <>
 inline constexpr DType dtype_of<std::int32_t> = DType::i32;
 template <>
-inline constexpr DType dtype_of<std::int64_t> = DType::i64;
+inline constexpr DType dtype_of<long> = sizeof(long) == 8 ? DType::i64 : DType::i32;
+template <>
+inline constexpr DType dtype_of<long long> = DType::i64;
 template <>
 inline constexpr DType dtype_of<bool> = DType::boolean;
 

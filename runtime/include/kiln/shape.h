@@ -1,6 +1,7 @@
 // Shapes and other short lists of integers.
 #pragma once
 #include <kiln/export.h>
+#include <kiln/index_at.h>
 
 #include <array>
 #include <cstdint>
@@ -37,9 +38,14 @@ class Shape {
   int rank() const { return rank_; }
   std::size_t size() const { return static_cast<std::size_t>(rank_); }
   bool empty() const { return rank_ == 0; }
-  std::int64_t operator[](std::size_t i) const { return dims_[i]; }
-  std::int64_t& operator[](std::size_t i) { return dims_[i]; }
-  std::int64_t back() const { return dims_[static_cast<std::size_t>(rank_ - 1)]; }
+  /// The extent of axis `i`; a negative one counts from the end: shape[-1] is the last. Throws kiln::Error,
+  /// naming index and rank, outside of [-rank(), rank()). dims()[i] is unchecked.
+  std::int64_t operator[](IndexAt i) const { return dims_[place(i)]; }
+  std::int64_t& operator[](IndexAt i) { return dims_[place(i)]; }
+  /// The last extent, shape[-1].
+  std::int64_t back(std::source_location where = std::source_location::current()) const {
+    return dims_[place({-1, where})];
+  }
   const std::int64_t* begin() const { return dims_.data(); }
   const std::int64_t* end() const { return dims_.data() + rank_; }
   std::int64_t* begin() { return dims_.data(); }
@@ -60,6 +66,15 @@ class Shape {
   }
 
  private:
+  /// The index into dims_. One comparison, unless the index is negative.
+  std::size_t place(const IndexAt& i) const {
+    const auto at = static_cast<std::uint64_t>(i.index);
+    if (at < static_cast<std::uint64_t>(rank_)) [[likely]]
+      return at;
+    return place_from_end(i.index, i.where);
+  }
+  KILN_API std::size_t place_from_end(std::int64_t i, const std::source_location& where) const;
+
   std::array<std::int64_t, max_rank> dims_{};
   int rank_ = 0;
 };

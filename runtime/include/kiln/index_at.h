@@ -1,0 +1,26 @@
+// A number in brackets, with the line that has it.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
+
+namespace kiln {
+
+/// A number in brackets, with the line that has it. An Attr of an integer is one too.
+struct IndexAt {
+  template <std::integral I>
+  IndexAt(I i, std::source_location line = std::source_location::current())
+      : index(static_cast<std::int64_t>(i)), where(line) {}
+  template <class A>
+  requires requires(const A& a) {
+    { a.get() } -> std::convertible_to<std::int64_t>;
+    requires std::integral<std::remove_cvref_t<decltype(a.get())>>;
+  }
+  IndexAt(const A& attr, std::source_location line = std::source_location::current())
+      : IndexAt(attr.get(), line) {}
+  std::int64_t index;
+  std::source_location where;
+};
+
+}  // namespace kiln
