@@ -13,6 +13,7 @@
 #include <functional>
 #include <initializer_list>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,6 +25,7 @@
 namespace kiln {
 
 class Block;
+class BlockIterator;
 class CachedCall;
 
 namespace detail {
@@ -138,6 +140,9 @@ class KILN_API Block {
     register_child(std::static_pointer_cast<Block>(std::make_shared<B>(block)), name, where);
   }
   std::size_t size() const;  ///< number of children
+  /// `for (Block& child : net)`: the children in order, those at the beginning of the loop.
+  BlockIterator begin() const;
+  BlockIterator end() const;
   /// Child number i; negative counts from the end.
   Block& operator[](IndexAt i) const;
   /// The child with that name.
@@ -247,6 +252,36 @@ class KILN_API Block {
 };
 
 /// A recording of a hybridized block: its signature, and its executable.
+/// The children of a Block in order. It must not outlive the block's handle.
+class BlockIterator {
+ public:
+  using value_type = Block;
+  using reference = Block&;
+  using difference_type = std::ptrdiff_t;
+  using iterator_category = std::input_iterator_tag;
+
+  BlockIterator() = default;
+  BlockIterator(const Block& parent, std::size_t at) : parent_(&parent), at_(at) {}
+  Block& operator*() const { return (*parent_)[at_]; }
+  Block* operator->() const { return &**this; }
+  BlockIterator& operator++() {
+    ++at_;
+    return *this;
+  }
+  BlockIterator operator++(int) {
+    BlockIterator old = *this;
+    ++at_;
+    return old;
+  }
+  bool operator==(const BlockIterator& o) const { return at_ == o.at_; }
+
+ private:
+  const Block* parent_ = nullptr;
+  std::size_t at_ = 0;
+};
+inline BlockIterator Block::begin() const { return {*this, 0}; }
+inline BlockIterator Block::end() const { return {*this, size()}; }
+
 struct CompiledCall {
   std::string inputs;  ///< "float32 (1, 512)", comma-separated
   bool train = false;

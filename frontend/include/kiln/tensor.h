@@ -15,11 +15,13 @@
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kiln {
@@ -29,6 +31,7 @@ class Operand;
 template <std::equality_comparable T>
 class Attr;
 class Parameter;
+class RowIterator;
 class Tensor;
 
 namespace detail {
@@ -159,6 +162,10 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   /// Indexes the first axis. A view if the step is 1.
   IndexedTensor operator[](const Index& i);
   Tensor operator[](const Index& i) const;
+  /// The rows: `for (Tensor row : x)` is x[0], x[1], ..., which are views. In a trace too, for the extent of
+  /// the recording. Throws for rank 0.
+  RowIterator begin(std::source_location where = std::source_location::current()) const;
+  RowIterator end(std::source_location where = std::source_location::current()) const;
   Tensor copy(std::source_location where = std::source_location::current()) const;
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
 
@@ -240,6 +247,8 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
   Tensor to(Device device, Where where = Where::current()) const { return get().to(device, where); }
   int ndim(Where where = Where::current()) const { return shape(where).rank(); }
   std::int64_t size(Where where = Where::current()) const { return shape(where).elements(); }
+  RowIterator begin(Where where = Where::current()) const;
+  RowIterator end(Where where = Where::current()) const;
   bool is_traced() const { return base_.is_traced(); }
   template <class T>
   T item(Where where = Where::current()) const {
@@ -265,6 +274,39 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
 };
 
 /// An operand: a tensor or a number, with the source location. Constructed implicitly, so that `x + 1` knows
+/// The rows of a Tensor in order. Each is made where it is read.
+class RowIterator {
+ public:
+  using value_type = Tensor;
+  using reference = Tensor;
+  using difference_type = std::ptrdiff_t;
+  using iterator_category = std::input_iterator_tag;
+
+  RowIterator() = default;
+  RowIterator(Tensor rows, std::int64_t at, std::source_location where)
+      : rows_(std::move(rows)), at_(at), where_(where) {}
+  Tensor operator*() const { return std::as_const(rows_)[Index(at_, where_)]; }
+  RowIterator& operator++() {
+    ++at_;
+    return *this;
+  }
+  RowIterator operator++(int) {
+    RowIterator old = *this;
+    ++at_;
+    return old;
+  }
+  /// Of iterators of one tensor.
+  bool operator==(const RowIterator& o) const { return at_ == o.at_; }
+
+ private:
+  Tensor rows_;
+  std::int64_t at_ = 0;
+  std::source_location where_;
+};
+inline RowIterator Tensor::begin(std::source_location where) const { return {*this, 0, where}; }
+inline RowIterator IndexedTensor::begin(Where where) const { return get().begin(where); }
+inline RowIterator IndexedTensor::end(Where where) const { return get().end(where); }
+
 /// its line.
 class Operand {
  public:
