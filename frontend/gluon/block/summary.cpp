@@ -54,7 +54,7 @@ void print(std::ostream& os, const std::vector<Layer>& layers) {
 
 }  // namespace
 
-void Block::summary(const Tensors& inputs, std::ostream& os) {
+void Block::summary(const Tensors& inputs, std::ostream& os) const {
   std::vector<Layer> layers{{"Input", detail::shapes_of(inputs)}};
   std::unordered_set<const detail::ParameterState*> seen;
   struct Hooks {
@@ -63,7 +63,7 @@ void Block::summary(const Tensors& inputs, std::ostream& os) {
       for (HookHandle& h : list) h.detach();
     }
   } hooks;
-  apply([&](Block& block) {
+  const_cast<Block&>(*this).apply([&](Block& block) {
     if (block.state().active) fail("\"{}\" must not be hybridized to print summary.", block.name());
     if (dynamic_cast<nn::Sequential*>(&block) || dynamic_cast<nn::HybridSequential*>(&block)) return;
     hooks.list.push_back(block.register_forward_hook([&](Block& b, const Tensors&, const Tensors& outputs) {
