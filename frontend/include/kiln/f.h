@@ -136,8 +136,10 @@ class KILN_API F {
   static Tensor logical_xor(const Operand& lhs, const Operand& rhs, Where where = Where::current());
   /// The sum of arrays of equal shape.
   static Tensor add_n(const Tensors& args, Where where = Where::current());
-  /// Selects elements of x where condition is not zero, else of y.
-  static Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y,
+  /// Selects elements of x where condition is not zero, else of y: arrays of one shape, which condition has
+  /// too, or it has one element for each row. A number stands for an array of the other's shape and dtype;
+  /// two numbers have condition's.
+  static Tensor where(const Tensor& condition, const Operand& x, const Operand& y,
                       Where where = Where::current());
 
   // Layers.

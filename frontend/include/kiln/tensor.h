@@ -343,6 +343,28 @@ class Operand {
 };
 
 // Elementwise with broadcasting; at least one operand is a tensor. Comparisons give 1 and 0 in the tensors'
+/// The tensor among the operands of && and ||.
+class TensorOperand : public Operand {
+ public:
+  TensorOperand(const Tensor& t, std::source_location where = std::source_location::current())
+      : Operand(t, where) {}
+  TensorOperand(const IndexedTensor& t, std::source_location where = std::source_location::current())
+      : Operand(t, where) {}
+  TensorOperand(const Parameter& p, std::source_location where = std::source_location::current())
+      : Operand(p, where) {}
+};
+/// The number among the operands of && and ||.
+class NumberOperand : public Operand {
+ public:
+  template <class N>
+  requires std::is_arithmetic_v<N> NumberOperand(N v,
+                                                 std::source_location where = std::source_location::current())
+      : Operand(v, where) {}
+  template <class T>
+  NumberOperand(const Attr<T>& a, std::source_location where = std::source_location::current())
+      : Operand(a, where) {}
+};
+
 // dtype.
 KILN_API Tensor operator+(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a, const Operand& b);
@@ -358,6 +380,16 @@ KILN_API Tensor operator>(const Operand& a, const Operand& b);
 KILN_API Tensor operator>=(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a);
 /// As MXNet prints an NDArray; `<Symbol name>` for a traced tensor.
+/// F::logical_and, F::logical_or and F::logical_not: 1 where both operands are not 0, one is not 0, the
+/// operand is 0; else 0, in the tensors' dtype. NaN is not 0. Unlike C++'s own operators
+/// && and || always compute both operands. A bool beside a tensor is the number 0 or 1.
+KILN_API Tensor operator&&(const TensorOperand& a, const TensorOperand& b);
+KILN_API Tensor operator&&(const TensorOperand& a, const NumberOperand& b);
+KILN_API Tensor operator&&(const NumberOperand& a, const TensorOperand& b);
+KILN_API Tensor operator||(const TensorOperand& a, const TensorOperand& b);
+KILN_API Tensor operator||(const TensorOperand& a, const NumberOperand& b);
+KILN_API Tensor operator||(const NumberOperand& a, const TensorOperand& b);
+KILN_API Tensor operator!(const TensorOperand& a);
 KILN_API std::ostream& operator<<(std::ostream& os, const Tensor& t);
 KILN_API std::string to_string(const Tensor& t);
 /// "(2, 3)", "float32", "cpu(0)"
