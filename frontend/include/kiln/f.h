@@ -494,12 +494,12 @@ class KILN_API F {
   static Tensor array(const std::vector<V>& values, const Shape& shape) {
     return Tensor(values, shape);
   }
-  static Tensor random_uniform(Number low, Number high, const Shape& shape, DType dtype = DType::f32,
-                               Where where = Where::current());
   template <detail::NestedValues V>
   static Tensor array(const V& values, Where where = Where::current()) {
     return Tensor(values, where);
   }
+  static Tensor random_uniform(Number low, Number high, const Shape& shape, DType dtype = DType::f32,
+                               Where where = Where::current());
   static Tensor random_uniform(const RandomUniformOptions& options, Where where = Where::current());
   static Tensor random_normal(Number loc, Number scale, const Shape& shape, DType dtype = DType::f32,
                               Where where = Where::current());

@@ -85,9 +85,6 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   Tensor(const std::vector<T>& values, const Shape& shape,
          std::source_location where = std::source_location::current())
       : Tensor(std::span<const T>(values), shape, where) {}
-  template <class = void>  // a template, so that {{1}, {2}} prefers rows
-  Tensor(std::initializer_list<double> values, DType dtype = DType::f32) : Tensor(from_list(values, dtype)) {}
-  Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
   template <class T, std::size_t n>
   Tensor(const std::array<T, n>& values, const Shape& shape,
          std::source_location where = std::source_location::current())
@@ -98,6 +95,9 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   template <detail::NestedValues V>
   explicit Tensor(const V& values, std::source_location where = std::source_location::current())
       : Tensor(detail::FlatValues<V>(values, where), where) {}
+  template <class = void>  // a template, so that {{1}, {2}} prefers rows
+  Tensor(std::initializer_list<double> values, DType dtype = DType::f32) : Tensor(from_list(values, dtype)) {}
+  Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
 
   /// Wraps external (borrowed) memory without a copy. `data` holds shape.elements() values in C order and
   /// must stay valid until `release` is called, by the thread that drops the last handle.
@@ -200,6 +200,9 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
 
  private:
   friend struct detail::TensorAccess;
+  template <class V>
+  Tensor(const detail::FlatValues<V>& flat, std::source_location where)
+      : Tensor(from_host(flat.values.data(), flat.dtype, flat.values.size(), flat.shape, where)) {}
   static Tensor from_list(std::initializer_list<double> values, DType dtype);
   static Tensor from_host(const void* data, DType dtype, std::size_t count, const Shape& shape,
                           std::source_location where);
@@ -207,9 +210,6 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   double item_real(std::source_location where) const;
   std::int64_t item_integer(std::source_location where) const;
 
-  template <class V>
-  Tensor(const detail::FlatValues<V>& flat, std::source_location where)
-      : Tensor(from_host(flat.values.data(), flat.dtype, flat.values.size(), flat.shape, where)) {}
   std::shared_ptr<detail::Array> array_;
   std::int64_t offset_ = 0;  // in elements, from the start of the array
   Shape shape_;
@@ -265,6 +265,7 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
     return get().reshape(shape, where);
   }
   Tensor copy(Where where = Where::current()) const { return get().copy(where); }
+  Tensor detach(Where where = Where::current()) const { return get().detach(where); }
   Tensor astype(DType dtype, Where where = Where::current()) const { return get().astype(dtype, where); }
 
  private:
@@ -273,7 +274,6 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
   Where where_;
 };
 
-/// An operand: a tensor or a number, with the source location. Constructed implicitly, so that `x + 1` knows
 /// The rows of a Tensor in order. Each is made where it is read.
 class RowIterator {
  public:
@@ -307,6 +307,7 @@ inline RowIterator Tensor::begin(std::source_location where) const { return {*th
 inline RowIterator IndexedTensor::begin(Where where) const { return get().begin(where); }
 inline RowIterator IndexedTensor::end(Where where) const { return get().end(where); }
 
+/// An operand: a tensor or a number, with the source location. Constructed implicitly, so that `x + 1` knows
 /// its line.
 class Operand {
  public:
@@ -342,7 +343,6 @@ class Operand {
   std::source_location where_;
 };
 
-// Elementwise with broadcasting; at least one operand is a tensor. Comparisons give 1 and 0 in the tensors'
 /// The tensor among the operands of && and ||.
 class TensorOperand : public Operand {
  public:
@@ -365,6 +365,7 @@ class NumberOperand : public Operand {
       : Operand(a, where) {}
 };
 
+// Elementwise with broadcasting; at least one operand is a tensor. Comparisons give 1 and 0 in the tensors'
 // dtype.
 KILN_API Tensor operator+(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a, const Operand& b);
@@ -379,7 +380,6 @@ KILN_API Tensor operator<=(const Operand& a, const Operand& b);
 KILN_API Tensor operator>(const Operand& a, const Operand& b);
 KILN_API Tensor operator>=(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a);
-/// As MXNet prints an NDArray; `<Symbol name>` for a traced tensor.
 /// F::logical_and, F::logical_or and F::logical_not: 1 where both operands are not 0, one is not 0, the
 /// operand is 0; else 0, in the tensors' dtype. NaN is not 0. Unlike C++'s own operators
 /// && and || always compute both operands. A bool beside a tensor is the number 0 or 1.
@@ -390,6 +390,7 @@ KILN_API Tensor operator||(const TensorOperand& a, const TensorOperand& b);
 KILN_API Tensor operator||(const TensorOperand& a, const NumberOperand& b);
 KILN_API Tensor operator||(const NumberOperand& a, const TensorOperand& b);
 KILN_API Tensor operator!(const TensorOperand& a);
+/// As MXNet prints an NDArray; `<Symbol name>` for a traced tensor.
 KILN_API std::ostream& operator<<(std::ostream& os, const Tensor& t);
 KILN_API std::string to_string(const Tensor& t);
 /// "(2, 3)", "float32", "cpu(0)"
