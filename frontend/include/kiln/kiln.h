@@ -22,6 +22,7 @@
 #include <kiln/nn.h>
 #include <kiln/optimizer.h>
 #include <kiln/optimizers.h>
+#include <kiln/print_options.h>
 #include <kiln/profile.h>
 #include <kiln/progress.h>
 #include <kiln/random.h>
