@@ -60,7 +60,7 @@ Values embedding(Primitives& p, Args in, const Attrs& a) {
   Shape table{count_of(a, "input_dim"), count_of(a, "output_dim")};
   if (!(p.shape(in[1]) == table))
     fail("weight must have the shape {}, got {}", table.str(), p.shape(in[1]).str());
-  return {p.gather(in[1], convert(p, in[0], DType::i64), 0)};
+  return {p.gather(in[1], clipped_indices(p, convert(p, in[0], DType::i64), table[0]), 0)};
 }
 void embedding_shape(ShapeFacts& f, const Attrs& a) {
   f.is(f.in[1], Shape{count_of(a, "input_dim"), count_of(a, "output_dim")});
@@ -203,7 +203,8 @@ Values softmax_cross_entropy(Primitives& p, Args in, const Attrs&) {
   Value shifted = below_largest(p, x, {1});
   Value total = p.unary(Unary::log, p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, shifted), {1}));
   TensorType places{DType::i64, shape};
-  Value labels = p.broadcast_along(convert(p, in[1], DType::i64), shape, 0);
+  const Value label = clipped_indices(p, convert(p, in[1], DType::i64), shape[1]);
+  Value labels = p.broadcast_along(label, shape, 0);
   Value chosen = p.select(p.compare(Compare::eq, p.iota(places, 1), labels), shifted, p.like(shifted, 0));
   Value loss = p.sub(total, p.reduce(Reduce::sum, chosen, {1}));
   return {convert(p, p.reshape(p.reduce(Reduce::sum, loss, {0}), {1}), p.dtype(in[0]))};
