@@ -180,6 +180,9 @@ AttrValue parse_attr(const AttrSpec& spec, std::string_view text) {
       return read_list(text, false, text.size());
     case AttrKind::word:
       if (std::find(spec.words.begin(), spec.words.end(), text) != spec.words.end()) return std::string(text);
+      for (const auto& [word, place] : spec.elsewhere)
+        if (word == text)
+          fail("expected one of {}, got '{}', which is {}", fmt::join(spec.words, ", "), text, place);
       fail("expected one of {}, got '{}'", fmt::join(spec.words, ", "), text);
     case AttrKind::dtype:
       if (dtype_from_name(text)) return std::string(text);

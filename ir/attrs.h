@@ -52,6 +52,8 @@ struct AttrSpec {
   /// The reason why no result depends on the attribute; empty if the operator reads it. Every attribute is
   /// either read or has a reason.
   std::string_view ignored = {};
+  /// Words that programs give to the wrong operator, and their place: the message names it.
+  std::vector<std::pair<std::string_view, std::string_view>> elsewhere = {};
 };
 
 /// The attributes of one node: a few (name, value) pairs in the order of the call. Names are string literals

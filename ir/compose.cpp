@@ -2,7 +2,10 @@
 #include "ir/compose.h"
 
 #include "ir/primitives.h"
+#include "runtime/env.h"
 #include "runtime/fail.h"
+
+#include <algorithm>
 
 namespace kiln::ir {
 
@@ -173,7 +176,27 @@ void rethrow_at(const Node& node, const Error& e) {
   fail("{}{}{}{}{}", where, where.empty() ? "" : ": ", who, e.what(), inputs_text(node, what).c_str());
 }
 
-NodeScope::NodeScope(Primitives& p, const Node& node) : p_(p), np_shape_(p.np_shape()), train_(p.train()) {
+namespace {
+
+/// Whether KILN_CHECK=indices asks for the checks of all operators of the program, eager ones too.
+bool checks_all_indices() {
+  static const bool all = [] {
+    std::string_view rest = env("KILN_CHECK").value_or("");
+    while (!rest.empty()) {
+      const std::string_view word = rest.substr(0, rest.find(','));
+      if (word == "indices") return true;
+      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    }
+    return false;
+  }();
+  return all;
+}
+
+}  // namespace
+
+NodeScope::NodeScope(Primitives& p, const Node& node)
+    : p_(p), np_shape_(p.np_shape()), train_(p.train()), check_indices_(p.check_indices()) {
+  p_.set_check_indices(node.check_indices || checks_all_indices());
   p_.set_np_shape(node.np_shape);
   p_.set_train(node.train.value_or(train_));
   p_.enter(node);
@@ -182,6 +205,7 @@ NodeScope::~NodeScope() {
   p_.leave();
   p_.set_train(train_);
   p_.set_np_shape(np_shape_);
+  p_.set_check_indices(check_indices_);
 }
 
 std::vector<Value> compose(Primitives& p, const Node& node, Args in) {

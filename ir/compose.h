@@ -19,7 +19,7 @@ class NodeScope {
 
  private:
   Primitives& p_;
-  const bool np_shape_, train_;
+  const bool np_shape_, train_, check_indices_;
 };
 
 /// Composes one node. Returns the counted outputs, then the new contents of its auxiliary inputs (see

@@ -52,6 +52,8 @@ struct Node {
   /// Composed in MXNet's numpy mode: rank 0 is a scalar, an extent of 0 an empty array. Otherwise rank 0 does
   /// not exist, and an extent of 0 is unknown.
   bool np_shape = false;
+  /// Check::indices: an index out of range ends the call where the operator would take the nearest one.
+  bool check_indices = false;
   /// Whether a gradient may pass through the node; false in the scope of an autograd::Pause.
   bool recorded = true;
   /// Not `recorded` because the call was not: outside of the program's own autograd::Record and Pause.

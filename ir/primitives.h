@@ -65,6 +65,9 @@ class Primitives {
   /// Whether the node was composed in MXNet's numpy mode, where a result of rank 0 keeps its rank.
   bool np_shape() const { return np_shape_; }
   void set_np_shape(bool on) { np_shape_ = on; }
+  /// Whether operators check the indices that they would otherwise clip (Check::indices).
+  bool check_indices() const { return check_indices_; }
+  void set_check_indices(bool on) { check_indices_ = on; }
 
   // Pointwise: operands of one shape and dtype.
   Value unary(Unary op, Value x);
@@ -277,6 +280,7 @@ class Primitives {
   std::vector<std::vector<Value>> used_by_closed_;  // by bodies without an operation yet
   bool train_;
   bool np_shape_ = false;
+  bool check_indices_ = false;
 };
 
 /// numpy's rule: axes aligned from the right, extent 1 broadcasts. The error names both shapes.

@@ -29,7 +29,7 @@ void check_bounds(const BoundsCheck& check, std::span<const std::int64_t> indice
   throw ValueError(
       check.line,
       fmt::format("{}: the index {}, element {} of the indices, is out of range: the axis has {} elements, "
-                  "numbered from 0 to {}. The modes 'clip' and 'wrap' take any index",
+                  "numbered from 0 to {}. The modes 'clip' and 'wrap' of take and pick accept any index",
                   check.node, *wrong, place_in(check.shape, wrong - indices.begin()).str(), check.extent,
                   check.extent - 1));
 }

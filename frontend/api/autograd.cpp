@@ -111,7 +111,7 @@ void Tensor::zero_grad(std::source_location where) {
     fail("{}zero_grad() of an array without a gradient: call attach_grad() first", line_prefix(where));
   if (variable->grad.defined()) {
     const autograd::Pause pause(is_training());
-    variable->grad[slice()] = 0;
+    variable->grad[kiln::slice()] = 0;
   }
 }
 

@@ -214,8 +214,19 @@ Tensor F::add_n(const Tensors& args, Where where) {
   return call_list<"add_n">(args, CallAttributes<1>(), where);
 }
 
-Tensor F::where(const Tensor& condition, const Tensor& x, const Tensor& y, Where where) {
-  return call<"where">({&condition, &x, &y}, where);
+Tensor F::where(const Tensor& condition, const Operand& x, const Operand& y, Where where) {
+  const Tensor& like = x.is_tensor() ? x.tensor() : y.is_tensor() ? y.tensor() : condition;
+  // Ones times the number, operators that MXNet's files have: zeros plus the number would lose -0.
+  const auto filled = [&](const Operand& number) {
+    const Tensor one = ones_like(like, where);
+    const Tensor all = arithmetic(Arithmetic::mul, Operand(one, where), number, where);
+    return all.dtype() == like.dtype() ? all : cast(all, like.dtype(), where);
+  };
+  Tensor of_x, of_y;
+  if (!x.is_tensor()) of_x = filled(x);
+  if (!y.is_tensor()) of_y = filled(y);
+  return call<"where">({&condition, x.is_tensor() ? &x.tensor() : &of_x, y.is_tensor() ? &y.tensor() : &of_y},
+                       where);
 }
 
 }  // namespace kiln

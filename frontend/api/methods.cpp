@@ -90,6 +90,47 @@ template <class Self>
 Tensor TensorMethods<Self>::ceil(Where where) const {
   return numpy() ? np::ceil(self(*this), where) : F::ceil(self(*this), where);
 }
+#define KILN_NUMPY_METHOD(NAME)                                                  \
+  template <class Self>                                                          \
+  Tensor TensorMethods<Self>::NAME(Where where) const {                          \
+    return numpy() ? np::NAME(self(*this), where) : F::NAME(self(*this), where); \
+  }
+KILN_NUMPY_METHOD(log2)
+KILN_NUMPY_METHOD(log10)
+KILN_NUMPY_METHOD(log1p)
+KILN_NUMPY_METHOD(expm1)
+KILN_NUMPY_METHOD(cbrt)
+KILN_NUMPY_METHOD(reciprocal)
+KILN_NUMPY_METHOD(rint)
+KILN_NUMPY_METHOD(fix)
+KILN_NUMPY_METHOD(trunc)
+KILN_NUMPY_METHOD(sin)
+KILN_NUMPY_METHOD(cos)
+KILN_NUMPY_METHOD(tan)
+KILN_NUMPY_METHOD(arcsin)
+KILN_NUMPY_METHOD(arccos)
+KILN_NUMPY_METHOD(arctan)
+KILN_NUMPY_METHOD(sinh)
+KILN_NUMPY_METHOD(cosh)
+KILN_NUMPY_METHOD(arcsinh)
+KILN_NUMPY_METHOD(arccosh)
+KILN_NUMPY_METHOD(arctanh)
+KILN_NUMPY_METHOD(degrees)
+KILN_NUMPY_METHOD(radians)
+KILN_NUMPY_METHOD(zeros_like)
+KILN_NUMPY_METHOD(ones_like)
+#undef KILN_NUMPY_METHOD
+#define KILN_METHOD(NAME)                               \
+  template <class Self>                                 \
+  Tensor TensorMethods<Self>::NAME(Where where) const { \
+    return F::NAME(self(*this), where);                 \
+  }
+KILN_METHOD(rsqrt)
+KILN_METHOD(rcbrt)
+KILN_METHOD(shape_array)
+KILN_METHOD(size_array)
+KILN_METHOD(argmax_channel)
+#undef KILN_METHOD
 template <class Self>
 Tensor TensorMethods<Self>::transpose(const Shape& axes, Where where) const {
   return numpy() ? np::transpose(self(*this), axes, where) : F::transpose(self(*this), axes, where);
@@ -191,6 +232,108 @@ Tensor TensorMethods<Self>::cumsum(const CumsumOptions& o, Where where) const {
 template <class Self>
 Tensor TensorMethods<Self>::norm(const NormOptions& o, Where where) const {
   return F::norm(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::broadcast_axes(const BroadcastAxisOptions& o, Where where) const {
+  return F::broadcast_axis(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::broadcast_axes(const Axes& axis, const Axes& size, Where where) const {
+  return F::broadcast_axis(self(*this), axis, size, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::broadcast_like(const Tensor& other, Where where) const {
+  return F::broadcast_like(self(*this), other, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::reshape_like(const Tensor& other, Where where) const {
+  return F::reshape_like(self(*this), other, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::tile(const Shape& reps, Where where) const {
+  return numpy() ? np::tile(self(*this), reps, where) : F::tile(self(*this), reps, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::repeat(const RepeatOptions& o, Where where) const {
+  if (!numpy()) return F::repeat(self(*this), o, where);
+  const auto axis = o.axis ? std::optional(static_cast<int>(*o.axis)) : std::nullopt;
+  return np::repeat(self(*this), static_cast<int>(o.repeats), axis, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::repeat(std::int64_t repeats, std::int64_t axis, Where where) const {
+  return repeat(RepeatOptions{.repeats = repeats, .axis = axis}, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::flip(const Shape& axis, Where where) const {
+  return F::flip(self(*this), axis, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::pad(const PadOptions& o, Where where) const {
+  return F::pad(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::diag(const DiagOptions& o, Where where) const {
+  return F::diag(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::depth_to_space(std::int64_t block_size, Where where) const {
+  return F::depth_to_space(self(*this), block_size, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::space_to_depth(std::int64_t block_size, Where where) const {
+  return F::space_to_depth(self(*this), block_size, where);
+}
+template <class Self>
+std::vector<Tensor> TensorMethods<Self>::split(const SplitOptions& o, Where where) const {
+  return F::split(self(*this), o, where);
+}
+template <class Self>
+std::vector<Tensor> TensorMethods<Self>::split(std::int64_t num_outputs, std::int64_t axis,
+                                               Where where) const {
+  return F::split(self(*this), num_outputs, axis, where);
+}
+template <class Self>
+std::vector<Tensor> TensorMethods<Self>::split_v2(const SplitV2Options& o, Where where) const {
+  return F::split_v2(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::slice(const SliceOptions& o, Where where) const {
+  return F::slice(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::slice_like(const Tensor& shape_like, const Shape& axes, Where where) const {
+  return F::slice_like(self(*this), shape_like, axes, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::take(const Tensor& indices, const TakeOptions& o, Where where) const {
+  if (!numpy()) return F::take(self(*this), indices, o, where);
+  if (!o.axis) return np::reshape(self(*this), {-1}, where).take(indices, {.axis = 0, .mode = o.mode}, where);
+  if (o.mode) return F::take(self(*this), indices, o, where);
+  return np::take(self(*this), indices, static_cast<int>(*o.axis), where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::pick(const Tensor& index, const PickOptions& o, Where where) const {
+  return F::pick(self(*this), index, o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::one_hot(int depth, Where where) const {
+  return F::one_hot(self(*this), depth, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::one_hot(const OneHotOptions& o, Where where) const {
+  return F::one_hot(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::softmin(const SoftmaxOptions& o, Where where) const {
+  return F::softmin(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::nansum(const ReduceOptions& o, Where where) const {
+  return F::nansum(self(*this), o, where);
+}
+template <class Self>
+Tensor TensorMethods<Self>::nanprod(const ReduceOptions& o, Where where) const {
+  return F::nanprod(self(*this), o, where);
 }
 
 template class TensorMethods<Tensor>;

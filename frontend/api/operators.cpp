@@ -151,6 +151,13 @@ Tensor operator<(const Operand& a, const Operand& b) { return python_operator(Ar
 Tensor operator<=(const Operand& a, const Operand& b) { return python_operator(Arithmetic::le, a, b); }
 Tensor operator>(const Operand& a, const Operand& b) { return python_operator(Arithmetic::gt, a, b); }
 Tensor operator>=(const Operand& a, const Operand& b) { return python_operator(Arithmetic::ge, a, b); }
+Tensor operator&&(const TensorOperand& a, const TensorOperand& b) { return F::logical_and(a, b, a.where()); }
+Tensor operator&&(const TensorOperand& a, const NumberOperand& b) { return F::logical_and(a, b, a.where()); }
+Tensor operator&&(const NumberOperand& a, const TensorOperand& b) { return F::logical_and(a, b, b.where()); }
+Tensor operator||(const TensorOperand& a, const TensorOperand& b) { return F::logical_or(a, b, a.where()); }
+Tensor operator||(const TensorOperand& a, const NumberOperand& b) { return F::logical_or(a, b, a.where()); }
+Tensor operator||(const NumberOperand& a, const TensorOperand& b) { return F::logical_or(a, b, b.where()); }
+Tensor operator!(const TensorOperand& a) { return F::logical_not(a.tensor(), a.where()); }
 // Not negative(): MXNet writes -a as a * -1.0, and both must give the same bits. In numpy mode an integer
 // array keeps its dtype, as MXNet's arrays do; its symbols give float64.
 Tensor operator-(const Operand& a) {

@@ -2,15 +2,18 @@
 // MXNet's rule for the dtype.
 #include "frontend/tensor/print.h"
 
+#include "frontend/call/line.h"
 #include "frontend/call/numpy_scope.h"
 #include "frontend/tensor/array.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/elements.h"
 #include "ir/attrs.h"
+#include "runtime/fail.h"
 
 #include <kiln/f_numpy.h>
 
 #include <fmt/format.h>
+#include <mutex>
 #include <ostream>
 
 namespace kiln {
@@ -33,7 +36,37 @@ bool is_implied(const Tensor& a) {
   return a.size() > 0 && (a.dtype() == DType::f64 || a.dtype() == DType::i64 || a.dtype() == DType::boolean);
 }
 
+struct SharedPrintOptions {
+  std::mutex mutex;
+  PrintOptions options;
+};
+SharedPrintOptions& shared_print_options() {
+  static auto* const shared = new SharedPrintOptions;  // for arrays printed while the program ends
+  return *shared;
+}
+
 }  // namespace
+
+PrintOptions print_options() {
+  SharedPrintOptions& shared = shared_print_options();
+  const std::lock_guard lock(shared.mutex);
+  return shared.options;
+}
+
+void set_print_options(const PrintOptions& o, std::source_location where) {
+  const auto require = [&](bool holds, std::string_view name, std::int64_t value, int least) {
+    if (!holds)
+      fail("{}set_print_options: {} is {}; it is a number from {} on", line_prefix(where), name, value,
+           least);
+  };
+  require(o.precision >= 0, "precision", o.precision, 0);
+  require(o.threshold >= 0, "threshold", o.threshold, 0);
+  require(o.edge_items >= 1, "edge_items", o.edge_items, 1);
+  require(o.line_width >= 1, "line_width", o.line_width, 1);
+  SharedPrintOptions& shared = shared_print_options();
+  const std::lock_guard lock(shared.mutex);
+  shared.options = o;
+}
 
 std::string F::numpy::array_str(const Tensor& a) {
   if (!is_value(a)) return to_string(a);
@@ -51,7 +84,7 @@ std::string F::numpy::array_repr(const Tensor& a) {
   const std::string dtype = fmt::format("dtype={})", name_of(a.dtype()));
   const std::size_t last_line = text.size() + 1 - (text.rfind('\n') + 1);
   const bool fits =
-      is_implied(a) || last_line + dtype.size() + 1 <= static_cast<std::size_t>(printed_line_width);
+      is_implied(a) || last_line + dtype.size() + 1 <= static_cast<std::size_t>(print_options().line_width);
   return text + (fits ? ", " : ",\n      ") + dtype;
 }
 

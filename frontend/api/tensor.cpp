@@ -96,6 +96,12 @@ Tensor Tensor::wrap(void* data, const Shape& shape, DType dtype, std::function<v
 
 const Shape& Tensor::shape(std::source_location where) const { return known_shape(*this, "shape()", where); }
 
+RowIterator Tensor::end(std::source_location where) const {
+  const Shape& rows = shape(where);
+  if (rows.empty()) fail("{}iteration over an array of rank 0, which has no rows", line_prefix(where));
+  return {*this, rows[0], where};
+}
+
 DType Tensor::dtype() const { return dtype_; }
 
 bool Tensor::is_traced() const { return array_ && array_->traced(); }

@@ -95,7 +95,13 @@ AttrSpec library_hint(AttrSpec spec);  ///< selects an implementation in MXNet
 AttrSpec context_attr();               ///< "ctx"
 
 /// Throws if the inputs of `what` have different dtypes.
+/// i64 indices of an axis. Under Check::indices a call in which one is not in [0, extent) throws; otherwise
+/// the operator takes the nearest one.
+Value clipped_indices(Primitives& p, Value indices, std::int64_t extent);
 void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what);
+/// The same before both are widened: half precision and float32 may meet. The message has the dtypes as they
+/// are.
+void require_one_wide_dtype(Primitives& p, Value a, Value b, std::string_view what);
 /// An integer attribute that must be positive. Throws otherwise, naming it.
 std::int64_t count_of(const Attrs& a, std::string_view name);
 /// The number of inputs of an operator of data, weight and bias: 2 with `no_bias`.

@@ -28,8 +28,8 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
         times(2, spec.window.pad_low[at(i)]))
       fail("kernel size exceed input: kernel {} on data {} with pad {}", kernel.str(), data.str(),
            spec.window.pad_low.str());
+  for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "Convolution");
   Value image = widen(p, in[0]), filter = widen(p, in[1]);
-  require_one_dtype(p, image, filter, "Convolution");
   Value y = p.convolution(image, filter, spec);
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
   return {convert(p, y, p.dtype(in[0]))};
@@ -85,6 +85,7 @@ Values deconvolution(Primitives& p, Args in, const Attrs& a) {
       adjust[at(i)] = surplus % 2;
     }
   }
+  for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "Deconvolution");
   Value y = ir::transposed_convolution(p, widen(p, in[0]), widen(p, in[1]), spec, adjust);
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
   return {convert(p, y, p.dtype(in[0]))};

@@ -12,7 +12,7 @@ namespace {
 Value indices_of_mode(Primitives& p, Value indices, const std::string& mode, std::int64_t extent) {
   Value i = convert(p, indices, DType::i64);
   if (mode == "wrap") return p.binary(Binary::mod, i, p.full_integer(p.type(i), extent));
-  return mode == "raise" ? p.check_bounds(i, extent) : i;
+  return mode == "raise" ? p.check_bounds(i, extent) : clipped_indices(p, i, extent);
 }
 
 Values take(Primitives& p, Args in, const Attrs& a) {
@@ -100,7 +100,8 @@ Values batch_take(Primitives& p, Args in, const Attrs&) {
   const Shape& s = p.shape(in[0]);
   if (s.rank() != 2 || p.shape(in[1]).elements() != s[0])
     fail("batch_take needs (n, k) and n indices, got {} and {}", s.str(), p.shape(in[1]).str());
-  const Value y = pick_along(p, in[0], p.reshape(convert(p, in[1], DType::i64), {s[0]}), 1);
+  const Value index = clipped_indices(p, convert(p, in[1], DType::i64), s[1]);
+  const Value y = pick_along(p, in[0], p.reshape(index, {s[0]}), 1);
   return {p.reshape(y, p.shape(in[1]))};
 }
 Values batch_take_gradient(Primitives& p, const GradientArgs& args) {
@@ -108,7 +109,8 @@ Values batch_take_gradient(Primitives& p, const GradientArgs& args) {
   const Value index = p.reshape(convert(p, args.in[1], DType::i64), {shape[0]});
   return {pick_gradient(p, shape, index, 1, p.reshape(args.heads[0], {shape[0]})), {}};
 }
-/// The linear index of each index vector (one index per axis of `extents`, along axis 0 of `indices`).
+/// The linear index of each index vector (one index per axis of `extents`, along axis 0 of `indices`), whose
+/// indices are checked under Check::indices.
 Value linear_index(Primitives& p, Value indices, const Shape& extents) {
   const Shape shape = p.shape(indices);
   Shape rest(shape.dims().subspan(1)), start = Shape::filled(shape.rank(), 0), limit = shape;
@@ -117,6 +119,7 @@ Value linear_index(Primitives& p, Value indices, const Shape& extents) {
     start[0] = i;
     limit[0] = i + 1;
     Value index = p.reshape(p.slice(indices, start, limit, Shape::filled(shape.rank(), 1)), rest);
+    index = clipped_indices(p, index, extents[at(i)]);
     sum = p.add(p.mul(sum, p.full_integer(p.type(sum), extents[at(i)])), index);
   }
   return sum;
@@ -136,7 +139,10 @@ RowsByIndex rows_by_index(Primitives& p, const Shape& data, Value indices) {
   for (std::int64_t d : data.dims().subspan(at(m))) rows.push_back(d);
   Value extent = p.broadcast_along(p.constant({DType::i64, {m}}, std::as_bytes(extents.dims())), shape, 0);
   // Negative indices count from the end.
-  Value within = p.binary(Binary::mod, convert(p, indices, DType::i64), extent);
+  const Value given = convert(p, indices, DType::i64);
+  const Value within = p.check_indices() ? p.select(p.compare(Compare::lt, given, p.like(given, 0)),
+                                                    p.add(given, extent), given)
+                                         : p.binary(Binary::mod, given, extent);
   return {rows, linear_index(p, within, extents)};
 }
 Values gather_nd(Primitives& p, Args in, const Attrs&) {
@@ -195,7 +201,8 @@ Values index_copy(Primitives& p, Args in, const Attrs&) {
     fail("index_copy into {} needs indices (n,) and rows {}, got {} and {}", old.str(), expected.str(),
          index.str(), fresh.str());
   if (fresh[0] > old[0]) fail("index_copy cannot copy {} rows into {}", fresh[0], old.str());
-  return {p.scatter(ir::Scatter::replace, in[0], convert(p, in[1], DType::i64), in[2], 0)};
+  const Value rows = clipped_indices(p, convert(p, in[1], DType::i64), old[0]);
+  return {p.scatter(ir::Scatter::replace, in[0], rows, in[2], 0)};
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ Values fully_connected(Primitives& p, Args in, const Attrs& a) {
   DType d = p.dtype(in[0]);
   std::int64_t rows = flat ? data[0] : Shape(data.dims().first(data.size() - 1)).elements();
   Value x = p.reshape(in[0], {rows, k});
+  for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "FullyConnected");
   Value lhs = widen(p, x), rhs = widen(p, in[1]);
-  require_one_dtype(p, lhs, rhs, "FullyConnected");
   Value y = p.dot(lhs, rhs, {false, true});
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
   Shape to = flat ? Shape{data[0]} : data;
@@ -60,7 +60,7 @@ Values embedding(Primitives& p, Args in, const Attrs& a) {
   Shape table{count_of(a, "input_dim"), count_of(a, "output_dim")};
   if (!(p.shape(in[1]) == table))
     fail("weight must have the shape {}, got {}", table.str(), p.shape(in[1]).str());
-  return {p.gather(in[1], convert(p, in[0], DType::i64), 0)};
+  return {p.gather(in[1], clipped_indices(p, convert(p, in[0], DType::i64), table[0]), 0)};
 }
 void embedding_shape(ShapeFacts& f, const Attrs& a) {
   f.is(f.in[1], Shape{count_of(a, "input_dim"), count_of(a, "output_dim")});
@@ -203,7 +203,8 @@ Values softmax_cross_entropy(Primitives& p, Args in, const Attrs&) {
   Value shifted = below_largest(p, x, {1});
   Value total = p.unary(Unary::log, p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, shifted), {1}));
   TensorType places{DType::i64, shape};
-  Value labels = p.broadcast_along(convert(p, in[1], DType::i64), shape, 0);
+  const Value label = clipped_indices(p, convert(p, in[1], DType::i64), shape[1]);
+  Value labels = p.broadcast_along(label, shape, 0);
   Value chosen = p.select(p.compare(Compare::eq, p.iota(places, 1), labels), shifted, p.like(shifted, 0));
   Value loss = p.sub(total, p.reduce(Reduce::sum, chosen, {1}));
   return {convert(p, p.reshape(p.reduce(Reduce::sum, loss, {0}), {1}), p.dtype(in[0]))};

@@ -143,6 +143,7 @@ Value deviation(Primitives& p, const Statistics& s, double eps) {
 
 Values layer_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
+  for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "LayerNorm");
   int axis = axis_of(a.integer("axis"), shape.rank());
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, {axis});
@@ -154,6 +155,7 @@ Values layer_norm(Primitives& p, Args in, const Attrs& a) {
 
 Values instance_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
+  for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "InstanceNorm");
   Shape axes = other_axes({0, 1}, shape.rank());
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, axes);
@@ -164,6 +166,7 @@ Values instance_norm(Primitives& p, Args in, const Attrs& a) {
 
 Values group_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
+  for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "GroupNorm");
   Value x = p.reshape(widen(p, in[0]), groups_of(shape, a));
   Statistics s = statistics_in_one_pass(p, x, {2});
   Value y = normalized(p, x, s, {2}, a.real("eps"));

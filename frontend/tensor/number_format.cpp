@@ -1,6 +1,6 @@
-// numpy/core/arrayprint.py, class FloatingFormat, with numpy's defaults. Precision 8; the shortest digits
-// that distinguish an element from its neighbours in its dtype; exponents if the magnitudes differ by more
-// than a factor of a thousand.
+// numpy/core/arrayprint.py, class FloatingFormat. The shortest digits that distinguish an element from its
+// neighbours in its dtype, at most `precision` of them after the point; exponents if the magnitudes differ by
+// more than a factor of a thousand.
 #include "frontend/tensor/number_format.h"
 
 #include "frontend/tensor/convert.h"
@@ -59,7 +59,8 @@ double quotient(double a, double b, DType dtype) {
 
 }  // namespace
 
-NumberFormat::NumberFormat(std::span<const double> values, DType dtype) : dtype_(dtype) {
+NumberFormat::NumberFormat(std::span<const double> values, DType dtype, const PrintOptions& options)
+    : dtype_(dtype), precision_(options.precision) {
   double largest = 0;
   double least = INFINITY;
   bool any_finite = false;
@@ -77,7 +78,8 @@ NumberFormat::NumberFormat(std::span<const double> values, DType dtype) : dtype_
       least = std::min(least, std::fabs(v));
     }
   }
-  exponent_ = largest > 0 && (largest >= 1e8 || least < 0.0001 || quotient(largest, least, dtype) > 1000);
+  const bool spread = largest > 0 && (least < 0.0001 || quotient(largest, least, dtype) > 1000);
+  exponent_ = largest >= 1e8 || (spread && !options.suppress);
   if (any_finite) {
     int fraction = 0;  // 0 until all elements are known: scientific() then gives the shortest digits
     for (double v : values) {
@@ -108,8 +110,9 @@ std::string NumberFormat::positional(double v) const {
   const Digits d = split(shortest(magnitude, dtype_));
   const int decimals = static_cast<int>(d.digits.size()) - 1 - d.exponent;
   std::string s;
-  if (decimals > precision) {
-    s = chars(magnitude, std::chars_format::fixed, precision);
+  if (decimals > precision_) {
+    s = chars(magnitude, std::chars_format::fixed, precision_);
+    if (precision_ == 0) s += '.';
     strip_zeros(s);
   } else if (d.exponent < 0) {
     s = "0." + std::string(static_cast<std::size_t>(-d.exponent - 1), '0') + d.digits;
@@ -129,7 +132,7 @@ std::string NumberFormat::scientific(double v) const {
   Digits d = split(shortest(magnitude, dtype_));
   const int decimals = static_cast<int>(d.digits.size()) - 1;
   // After the shortest digits follow the digits of the exact value, not zeros.
-  if (decimals > precision) d = split(chars(magnitude, std::chars_format::scientific, precision));
+  if (decimals > precision_) d = split(chars(magnitude, std::chars_format::scientific, precision_));
   if (decimals < fraction_) d = split(chars(magnitude, std::chars_format::scientific, fraction_));
   while (d.digits.size() > 1 + static_cast<std::size_t>(fraction_) && d.digits.back() == '0')
     d.digits.pop_back();

@@ -1,27 +1,27 @@
 // numpy's formatting of the elements of an array.
 #pragma once
 #include <kiln/dtype.h>
+#include <kiln/print_options.h>
 
 #include <span>
 #include <string>
 
 namespace kiln {
 
-/// numpy 1.23's formatting of one array's elements: one format, padded to one width. Constructed from the
-/// shown elements, then applied to each.
+/// numpy 1.23's formatting of one array's elements under its precision and suppress: one format, padded to
+/// one width. Constructed from the shown elements, then applied to each.
 class NumberFormat {
  public:
   /// `values` hold elements of the floating dtype `dtype` exactly.
-  NumberFormat(std::span<const double> values, DType dtype);
+  NumberFormat(std::span<const double> values, DType dtype, const PrintOptions& options);
   std::string operator()(double value) const;
 
  private:
-  static constexpr int precision = 8;
-
   std::string positional(double value) const;
   std::string scientific(double value) const;
 
   DType dtype_;
+  int precision_;
   bool exponent_ = false;
   int pad_left_ = 0;       // characters before the point
   int pad_right_ = 0;      // after the point

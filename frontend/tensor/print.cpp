@@ -11,17 +11,19 @@
 namespace kiln {
 namespace {
 
-constexpr std::int64_t threshold = 1000;  // larger arrays are abridged
-constexpr std::int64_t edge = 3;          // elements shown at each end of an axis
-constexpr int line_width = printed_line_width;
-
-bool abridged(const Shape& shape) { return shape.elements() > threshold; }
+bool abridged(const Shape& shape, const PrintOptions& options) {
+  return shape.elements() > options.threshold;
+}
 
 class ArrayPrinter {
  public:
   ArrayPrinter(const Shape& shape, const std::function<std::string(std::int64_t)>& element,
-               std::string_view separator)
-      : shape_(shape), element_(element), separator_(separator), abridge_(abridged(shape)) {}
+               std::string_view separator, const PrintOptions& options)
+      : shape_(shape),
+        element_(element),
+        separator_(separator),
+        edge_(options.edge_items),
+        abridge_(abridged(shape, options)) {}
 
   std::string print(int axis, std::int64_t first, const std::string& indent, int width) const {
     const int left = shape_.rank() - axis;
@@ -29,13 +31,13 @@ class ArrayPrinter {
     const std::int64_t extent = shape_[static_cast<std::size_t>(axis)];
     std::int64_t stride = 1;
     for (int i = axis + 1; i < shape_.rank(); ++i) stride *= shape_[static_cast<std::size_t>(i)];
-    const bool summary = abridge_ && 2 * edge < extent;
+    const bool summary = abridge_ && 2 * edge_ < extent;
     std::string out;
     std::string line = indent;
     for (std::int64_t i = 0; i < extent; ++i) {
       const bool last = i == extent - 1;
-      const bool dots = summary && i == edge;
-      if (dots) i = extent - edge - 1;  // "..." replaces the elements up to here
+      const bool dots = summary && i == edge_;
+      if (dots) i = extent - edge_ - 1;  // "..." replaces the elements up to here
       if (left == 1) {
         const std::string word = dots ? "..." : element_(first + i * stride);
         extend(out, line, word, width - 1, indent);
@@ -66,10 +68,13 @@ class ArrayPrinter {
   const Shape& shape_;
   const std::function<std::string(std::int64_t)>& element_;
   std::string_view separator_;
+  std::int64_t edge_;
   bool abridge_;
 };
 
-void collect(const Shape& shape, int axis, std::int64_t first, bool abridge, std::vector<std::int64_t>& out) {
+/// Appends the indices of the shown elements; `edge`: of the elements at each end of an axis, -1 for all.
+void collect(const Shape& shape, int axis, std::int64_t first, std::int64_t edge,
+             std::vector<std::int64_t>& out) {
   if (axis == shape.rank()) {
     out.push_back(first);
     return;
@@ -78,33 +83,35 @@ void collect(const Shape& shape, int axis, std::int64_t first, bool abridge, std
   std::int64_t stride = 1;
   for (int i = axis + 1; i < shape.rank(); ++i) stride *= shape[static_cast<std::size_t>(i)];
   for (std::int64_t i = 0; i < extent; ++i) {
-    if (abridge && 2 * edge < extent && i == edge) i = extent - edge;
-    collect(shape, axis + 1, first + i * stride, abridge, out);
+    if (edge >= 0 && 2 * edge < extent && i == edge) i = extent - edge;
+    collect(shape, axis + 1, first + i * stride, edge, out);
   }
 }
 
 }  // namespace
 
 std::string format_array(const Shape& shape, const std::function<std::string(std::int64_t)>& element,
-                         const ArrayFrame& frame) {
-  return ArrayPrinter(shape, element, frame.separator)
-      .print(0, 0, std::string(static_cast<std::size_t>(frame.before + 1), ' '), line_width - frame.after);
+                         const ArrayFrame& frame, const PrintOptions& options) {
+  return ArrayPrinter(shape, element, frame.separator, options)
+      .print(0, 0, std::string(static_cast<std::size_t>(frame.before + 1), ' '),
+             options.line_width - frame.after);
 }
 
 std::string elements_text(const Tensor& t, const ArrayFrame& frame) {
   const Shape& shape = detail::TensorAccess::shape(t);
   const DType dtype = t.dtype();
   if (shape.elements() == 0) return "[]";
+  const PrintOptions options = print_options();
   const HostElements elements(t);
   const void* const data = elements.data();
-  const std::vector<std::int64_t> shown = shown_elements(shape);
+  const std::vector<std::int64_t> shown = shown_elements(shape, options);
   if (is_floating(dtype)) {
     std::vector<double> values;
     for (std::int64_t i : shown) values.push_back(real_at(data, dtype, static_cast<std::size_t>(i)));
-    const NumberFormat format(values, dtype);
+    const NumberFormat format(values, dtype, options);
     return format_array(
         shape, [&](std::int64_t i) { return format(real_at(data, dtype, static_cast<std::size_t>(i))); },
-        frame);
+        frame, options);
   }
   if (dtype == DType::boolean) {
     const char* yes = shape.empty() ? "True" : " True";
@@ -113,7 +120,7 @@ std::string elements_text(const Tensor& t, const ArrayFrame& frame) {
         [&](std::int64_t i) {
           return std::string(integer_at(data, dtype, static_cast<std::size_t>(i)) ? yes : "False");
         },
-        frame);
+        frame, options);
   }
   std::size_t width = 0;
   const auto text = [&](std::int64_t i) {
@@ -126,12 +133,12 @@ std::string elements_text(const Tensor& t, const ArrayFrame& frame) {
         std::string s = text(i);
         return std::string(width - s.size(), ' ') + s;
       },
-      frame);
+      frame, options);
 }
 
-std::vector<std::int64_t> shown_elements(const Shape& shape) {
+std::vector<std::int64_t> shown_elements(const Shape& shape, const PrintOptions& options) {
   std::vector<std::int64_t> out;
-  collect(shape, 0, 0, abridged(shape), out);
+  collect(shape, 0, 0, abridged(shape, options) ? options.edge_items : -1, out);
   return out;
 }
 

@@ -1,5 +1,6 @@
 // Elements as numpy prints them.
 #pragma once
+#include <kiln/print_options.h>
 #include <kiln/tensor.h>
 
 #include <functional>
@@ -9,23 +10,20 @@
 
 namespace kiln {
 
-inline constexpr int printed_line_width = 75;
-
 /// Separators, and the space reserved on the first and last line.
 struct ArrayFrame {
   std::string_view separator = " ";
   int before = 0, after = 0;  ///< columns
 };
 
-/// numpy's str() of an array: nested brackets, lines of at most 75 columns. More than 1000 elements are
-/// summarised to three at each end of an axis. `element(i)` is the text of element i in C order; all texts of
-/// one array have one width.
+/// numpy's str() of an array: nested brackets, lines and summaries as the options say. `element(i)` is the
+/// text of element i in C order; all texts of one array have one width.
 std::string format_array(const Shape& shape, const std::function<std::string(std::int64_t)>& element,
-                         const ArrayFrame& frame = {});
-/// Formats the elements of a nonempty array as numpy does.
+                         const ArrayFrame& frame, const PrintOptions& options);
+/// Formats the elements of a nonempty array as numpy does, with the program's options.
 std::string elements_text(const Tensor& t, const ArrayFrame& frame = {});
 
 /// The C order indices of the elements shown by format_array.
-std::vector<std::int64_t> shown_elements(const Shape& shape);
+std::vector<std::int64_t> shown_elements(const Shape& shape, const PrintOptions& options);
 
 }  // namespace kiln

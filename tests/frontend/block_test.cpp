@@ -320,3 +320,70 @@ TEST_CASE("a transposed convolution undoes the extents of its convolution") {
   CHECK(up(down(x)).to_vector<float>() == eager.to_vector<float>());
   CHECK_THROWS_WITH(nn::Conv2D(4, {.output_padding = 1}), Catch::Contains("transposed"));
 }
+
+TEST_CASE("containers take their children when they are made") {
+  nn::Dense shared(4);
+  nn::HybridSequential net(shared, nn::Dense(3, "relu"), std::make_shared<nn::Dropout>(0.5));
+  CHECK(net.size() == 3);
+  CHECK_THAT(net.str(), Contains("(1): Dense(None -> 3, Activation(relu))") && Contains("(2): Dropout"));
+  net.initialize();
+  net.hybridize();
+  CHECK(net(ones({2, 5})).shape() == Shape{2, 3});
+  CHECK(shared.weight.shape() == Shape{4, 5});  // the same block
+  CHECK(net.collect_params().keys() == std::vector<std::string>{shared.weight.name(), shared.bias.name(),
+                                                                net[1].as<nn::Dense>().weight.name(),
+                                                                net[1].as<nn::Dense>().bias.name()});
+  const nn::Sequential plain(net, Plain());
+  CHECK(plain.size() == 2);
+  CHECK(&plain[0].as<nn::HybridSequential>()[0] == &net[0]);
+  nn::HybridSequential one{nn::Flatten()};
+  CHECK(one.size() == 1);
+  CHECK_THROWS_WITH(nn::HybridSequential(nn::Dense(2), Plain()),
+                    Contains("block_test.cpp") && Contains("HybridBlock"));
+}
+
+TEST_CASE("a block is a range of its children") {
+  nn::HybridSequential net(nn::Dense(4), nn::Dense(3, "relu"));
+  std::vector<std::string> names;
+  for (Block& child : net) names.push_back(child.name());
+  CHECK(names == std::vector<std::string>{net[0].name(), net[1].name()});
+  for (auto& child : net) child.initialize("ones");
+  CHECK(net(ones({1, 2})).to_vector<float>() == std::vector<float>{8, 8, 8});
+  for (Block& child : net) {  // those at the beginning
+    net.add(nn::Dense(2));
+    CHECK(child.class_name() == "Dense");
+  }
+  CHECK(net.size() == 4);
+  CHECK(net.begin()->name() == names[0]);
+  for (Block& child : nn::Dense(2)) FAIL("a child of none: " << child);
+}
+
+TEST_CASE("a const network can be called") {
+  const nn::HybridSequential net = [] {
+    nn::HybridSequential n(nn::Dense(4, "relu"), nn::Dense(3));
+    n.initialize("ones");
+    return n;
+  }();
+  const Tensor x = ones({2, 5});
+  const std::vector<float> eager = net(x).to_vector<float>();
+  CHECK(eager == std::vector<float>(6, 20));
+  net.hybridize();
+  CHECK(net(x).to_vector<float>() == eager);
+  CHECK(net({x}).at(0).to_vector<float>() == eager);
+  CHECK(net.compiled_calls().size() == 1);
+  CHECK(net.bind({x})().to_vector<float>() == eager);
+  const nn::HybridSequential& seen = net;
+  CHECK(seen(x).to_vector<float>() == eager);
+  CHECK(net.compiled_calls().size() == 1);
+  const Residual block(3);
+  block.initialize();
+  CHECK(block(ones({1, 3, 4, 4})).shape() == Shape{1, 3, 4, 4});
+  std::ostringstream os;
+  block.summary(ones({1, 3, 4, 4}), os);
+  CHECK_THAT(os.str(), Contains("Conv2D"));
+  const rnn::LSTM lstm(4);
+  lstm.initialize();
+  CHECK(lstm(ones({3, 2, 5}), lstm.begin_state(2)).output.shape() == Shape{3, 2, 4});
+  const loss::L2Loss l2;
+  CHECK(l2(ones({2, 1}), ones({2, 1})).to_vector<float>() == std::vector<float>{0, 0});
+}

@@ -165,6 +165,7 @@ TEST_CASE("KILN_CHECK checks every hybridized call, and lists its words", "[.env
   net(ones({2}));
   net.scale = 3;
   CHECK_THROWS_WITH(net(ones({2})), Contains("is 3.0 now"));
-  CHECK_THAT(said, Contains("KILN_CHECK: unknown check \"colour\"") && Contains("recording and bits"));
+  CHECK_THAT(said,
+             Contains("KILN_CHECK: unknown check \"colour\"") && Contains("recording, bits and indices"));
   set_log_sink({});
 }

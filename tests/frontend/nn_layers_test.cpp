@@ -104,3 +104,21 @@ TEST_CASE("pixels are shuffled") {
   CHECK_THAT(error_of([] { contrib::nn::PixelShuffle2D({1, 2, 3}); }), Contains("one number or 2"));
   CHECK_THAT(error_of([] { contrib::nn::PixelShuffle1D(0); }), Contains("positive factors"));
 }
+
+TEST_CASE("the main arguments of layers come before their options") {
+  CHECK(nn::Conv2D(8, 3).str() == nn::Conv2D(8, {.kernel_size = 3}).str());
+  CHECK(nn::Conv2D(8, 3, {.strides = 2, .padding = 1, .in_channels = 4}).str() ==
+        nn::Conv2D(8, {.kernel_size = 3, .strides = 2, .padding = 1, .in_channels = 4}).str());
+  CHECK(nn::Conv2D(8, {3, 5}, {.padding = 1}).str() ==
+        nn::Conv2D(8, {.kernel_size = {3, 5}, .padding = 1}).str());
+  CHECK(nn::Conv1D(8, 3, {.activation = "relu"}).str() ==
+        nn::Conv1D(8, {.kernel_size = 3, .activation = "relu"}).str());
+  CHECK(nn::Conv3D(8, {1, 2, 3}, {.groups = 2}).str() ==
+        nn::Conv3D(8, {.kernel_size = {1, 2, 3}, .groups = 2}).str());
+  CHECK(nn::Conv2DTranspose(8, 4, {.strides = 2}).str() ==
+        nn::Conv2DTranspose(8, {.kernel_size = 4, .strides = 2}).str());
+  CHECK(nn::Dense(10, "relu").str() == nn::Dense(10, {.activation = "relu"}).str());
+  CHECK(nn::Dense(10, std::string("tanh"), {.use_bias = false, .in_units = 3}).str() ==
+        nn::Dense(10, {.activation = "tanh", .use_bias = false, .in_units = 3}).str());
+  CHECK(nn::Dense(10, "relu", {.use_bias = false}).bias.defined() == false);
+}

@@ -1,11 +1,12 @@
 // Operators on tensors and numbers, eagerly.
-#include <kiln/kiln.h>
+#include "function_net.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
 using namespace kiln;
+using Catch::Contains;
 using Floats = std::vector<float>;
 
 TEST_CASE("numbers stand on either side", "[tensor][operators]") {
@@ -165,4 +166,68 @@ TEST_CASE("special functions at their ends", "[tensor][operators]") {
          {nan, nan, nan, -3.5449077018, -inf, inf, 1.7724538509, 24, std::tgamma(34.0), inf, inf});
   expect(nd::gammaln(Tensor{-inf, -2, -2.5, 0, 0.5, 5, 1000, inf}),
          {inf, inf, std::lgamma(-2.5), inf, 0.5723649429, std::log(24.0), std::lgamma(1000.0), inf});
+}
+
+TEST_CASE("logical operators are those of arrays", "[tensor][operators]") {
+  const Tensor a({0, 1, -2, NAN, 0}), b({0, 0, 3, 1, 5});
+  const Net::Body body = [](F& F, const Tensors& in) {
+    const Tensor &x = in[0], &y = in[1];
+    return Tensors{x && y, x || y,       !x,        x && true,          false || y,
+                   2 && x, x && (y > 1), !(x == y), F.logical_and(x, y)};
+  };
+  const Tensors r = everywhere(body, {a, b});
+  using V = std::vector<float>;
+  CHECK(r[0].to_vector<float>() == V{0, 0, 1, 1, 0});
+  CHECK(r[1].to_vector<float>() == V{0, 1, 1, 1, 1});
+  CHECK(r[2].to_vector<float>() == V{1, 0, 0, 0, 1});
+  CHECK(r[3].to_vector<float>() == V{0, 1, 1, 1, 0});
+  CHECK(r[4].to_vector<float>() == V{0, 0, 1, 1, 1});
+  CHECK(r[5].to_vector<float>() == V{0, 1, 1, 1, 0});
+  CHECK(r[6].to_vector<float>() == V{0, 0, 1, 0, 0});
+  CHECK(r[7].to_vector<float>() == V{0, 1, 1, 1, 1});
+  CHECK(same_bits(r[8], r[0]));
+  CHECK((Tensor({1, 0}, DType::i32) && Tensor({1, 1}, DType::i32)).dtype() == DType::i32);
+  const Tensor column{{1}, {0}};
+  CHECK((column && Tensor{1, 0}).to_vector<int>() == std::vector<int>{1, 0, 0, 0});
+  const std::string line = SourceLocation(std::source_location::current()).str();
+  CHECK_THROWS_WITH(a && ones({2}), Contains("tensor_operators_test.cpp:") && Contains("(2,)"));
+  CHECK((a[1] && true).item<float>() == 1);
+  // Tracked flags stay C++'s.
+  struct Flags : HybridBlock {
+    Attr<bool> yes{this, true}, no{this, false};
+    Tensor hybrid_forward(F&, const Tensor& x) override { return (yes && !no) || (no && yes) ? x && yes : x; }
+  };
+  Flags flags;
+  CHECK(flags(b).to_vector<float>() == V{0, 0, 1, 1, 1});
+}
+
+TEST_CASE("where takes numbers", "[tensor][operators]") {
+  const Tensor c({1, 0, 1, 0}), x({1.5, -0.0, NAN, 4}), y({5, 6, 7, 8});
+  const Net::Body body = [](F& F, const Tensors& in) {
+    const Tensor &c = in[0], &x = in[1], &y = in[2];
+    return Tensors{F.where(c, x, 0), F.where(c, -0.0, y),     F.where(c, 1, 2),
+                   F.where(c, x, y), F.where(c, x, INFINITY), F.where(c, NAN, x)};
+  };
+  const Tensors r = everywhere(body, {c, x, y});
+  CHECK(same_bits(r[0], Tensor({1.5, 0, NAN, 0})));
+  CHECK(same_bits(r[1], Tensor({-0.0, 6, -0.0, 8})));
+  CHECK(same_bits(r[2], Tensor({1, 2, 1, 2})));
+  CHECK(same_bits(r[3], Tensor({1.5, 6, NAN, 8})));
+  CHECK(same_bits(r[4], Tensor({1.5, INFINITY, NAN, INFINITY})));
+  CHECK(same_bits(r[5], Tensor({NAN, -0.0, NAN, 4})));
+  for (const DType dtype :
+       {DType::f16, DType::bf16, DType::f64, DType::i32, DType::i64, DType::u8, DType::boolean}) {
+    const Tensor v = Tensor({1, 0, 1, 1}).astype(dtype);
+    CHECK(same_bits(F::where(c, v, 0), Tensor({1, 0, 1, 0}).astype(dtype)));
+    CHECK(same_bits(F::where(c, 1, v), Tensor({1, 0, 1, 1}).astype(dtype)));
+  }
+  const Tensor rows = arange(6).reshape({2, 3});
+  CHECK(F::where(Tensor{1, 0}, rows, 9).to_vector<int>() == std::vector<int>{0, 1, 2, 9, 9, 9});
+  Tensor grad_of({1, 2, 3, 4});
+  grad_of.attach_grad();
+  {
+    const autograd::Record record;
+    F::where(c, grad_of * 2, 0).backward();
+  }
+  CHECK(grad_of.grad().to_vector<float>() == std::vector<float>{2, 0, 2, 0});
 }

@@ -153,3 +153,44 @@ TEST_CASE("an array without elements prints brackets", "[tensor][print]") {
 TEST_CASE("bfloat16 prints the digits that it has", "[tensor][print]") {
   CHECK(printed(nd::array({0.1, 1 / 3.0, 3}, DType::bf16)) == "\n[0.1   0.334 3.   ]\n<NDArray 3 @cpu(0)>");
 }
+
+TEST_CASE("printing has numpy's options", "[tensor][print]") {
+  const Tensor x = nd::array({0.1, 2.345678, -3.5, 1 / 3.0});
+  const Tensor small = nd::array({1e-7, 1.5, -2000.25, 0.00012345});
+  const Tensor f64 = nd::array({2.5, 3.5, 1e5}, DType::f64);
+  const Tensor grid = counted(20).reshape({4, 5}), counts = counted(12).astype(DType::i32);
+  const auto elements = [](const Tensor& t, const PrintOptions& options) {
+    set_print_options(options);
+    std::string text = printed(t);
+    set_print_options({});
+    return text.substr(1, text.rfind('\n') - 1);
+  };
+  // numpy 1.23's, under numpy.printoptions.
+  CHECK(elements(x, {.precision = 3}) == "[ 0.1    2.346 -3.5    0.333]");
+  CHECK(elements(small, {.precision = 3}) == "[ 1.000e-07  1.500e+00 -2.000e+03  1.234e-04]");
+  CHECK(elements(x, {.precision = 0}) == "[ 0.  2. -4.  0.]");
+  CHECK(elements(small, {.precision = 0}) == "[ 1.e-07  2.e+00 -2.e+03  1.e-04]");
+  CHECK(elements(f64, {.precision = 0}) == "[2.e+00 4.e+00 1.e+05]");
+  CHECK(elements(grid, {.precision = 0}) == elements(grid, {}));
+  CHECK(elements(small, {.suppress = true}) ==
+        "[    0.0000001      1.5        -2000.25           0.00012345]");
+  CHECK(elements(f64, {.suppress = true}) == "[     2.5      3.5 100000. ]");
+  CHECK(elements(nd::array({1e9, 1}, DType::f64), {.suppress = true}) == "[1.e+09 1.e+00]");
+  CHECK(elements(small, {.precision = 2, .suppress = true}) == "[    0.       1.5  -2000.25     0.  ]");
+  CHECK(elements(grid, {.threshold = 10, .edge_items = 1}) == "[[ 0. ...  4.]\n ...\n [15. ... 19.]]");
+  CHECK(elements(grid, {.threshold = 10, .edge_items = 2}) ==
+        "[[ 0.  1. ...  3.  4.]\n [ 5.  6. ...  8.  9.]\n [10. 11. ... 13. 14.]\n [15. 16. ... 18. 19.]]");
+  CHECK(elements(counts, {.threshold = 0}) == "[ 0  1  2 ...  9 10 11]");
+  CHECK(elements(counts, {.line_width = 20}) == "[ 0  1  2  3  4  5\n  6  7  8  9 10 11]");
+  CHECK(elements(x, {.line_width = 20}) == "[ 0.1\n  2.345678\n -3.5\n  0.33333334]");
+  set_print_options({.precision = 3, .suppress = true});
+  CHECK(np::array_str(x) == "[ 0.1    2.346 -3.5    0.333]");
+  CHECK(np::array_repr(x) == "array([ 0.1  ,  2.346, -3.5  ,  0.333])");
+  CHECK(print_options().precision == 3);
+  CHECK_THROWS_WITH(set_print_options({.precision = -1}),
+                    Catch::Contains("tensor_print_test.cpp") && Catch::Contains("precision is -1"));
+  CHECK_THROWS_WITH(set_print_options({.edge_items = 0}), Catch::Contains("edge_items"));
+  CHECK(print_options().suppress);
+  set_print_options({});
+  CHECK(elements(x, {}) == "[ 0.1         2.345678   -3.5         0.33333334]");
+}

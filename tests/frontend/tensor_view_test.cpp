@@ -120,3 +120,40 @@ TEST_CASE("copies are arrays of their own", "[tensor][view]") {
   CHECK(x.to_vector<float>() == Floats{1, 2});
   CHECK(x.astype(DType::i32).to_vector<int>() == std::vector<int>{1, 2});
 }
+
+TEST_CASE("the rows of a tensor are views", "[tensor][view]") {
+  const Tensor x = nd::arange(6).reshape({3, 2});
+  std::vector<float> sums;
+  for (Tensor row : x) {
+    CHECK(row.shape() == Shape{2});
+    sums.push_back(row.sum().item<float>());
+    row += 10;
+  }
+  CHECK(sums == std::vector<float>{1, 5, 9});
+  CHECK(x.to_vector<float>() == std::vector<float>{10, 11, 12, 13, 14, 15});
+  int elements = 0;
+  for (const Tensor& element : x[1]) elements += element.item<int>();
+  CHECK(elements == 25);
+  for (Tensor row : zeros({0, 2})) FAIL("a row of none: " << row);
+  const Tensor all = np::array(1.0);
+  CHECK_THROWS_WITH(
+      [&] {
+        for (Tensor row : all) row += 1;
+      }(),
+      Catch::Contains("tensor_view_test.cpp") && Catch::Contains("rank 0"));
+
+  struct Rows : HybridBlock {
+    Tensor hybrid_forward(F& F, const Tensor& in) override {
+      Tensor y = F.zeros_like(in);
+      int i = 0;
+      Tensor last = F.zeros({2});
+      for (Tensor row : in) y[i++] = last = last * 2 + row;
+      return y;
+    }
+  };
+  Rows eager, compiled;
+  compiled.hybridize();
+  CHECK(eager(x).to_vector<float>() == std::vector<float>{10, 11, 32, 35, 78, 85});
+  CHECK(compiled(x).to_vector<float>() == eager(x).to_vector<float>());
+  CHECK(compiled.compiled_calls().at(0).compiled);
+}

@@ -54,8 +54,10 @@ bool is_symbolic(std::span<const Tensor> inputs) {
 
 }  // namespace
 
-Tensors Block::call(std::span<const Tensor> inputs, Where where) {
+Tensors Block::call(std::span<const Tensor> inputs, Where where) const {
   BlockState& s = state();
+  // Programs override functions that are not const. A handle changes nothing of itself in a call.
+  auto& self = const_cast<Block&>(*this);
   const std::source_location line = CallSite::resolve(where);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i].defined())
@@ -85,19 +87,19 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) {
   const detail::ViewScope::NextCall next = detail::ViewScope::next_call();
   const Tensors in = own_values(inputs, next.number, line);
   const detail::ViewScope scope(next);
-  const auto run = [&] { return returned_values(forward(in), inputs, in, next.outer, line); };
+  const auto run = [&] { return returned_values(self.forward(in), inputs, in, next.outer, line); };
   if (s.hooks.empty() || detail::VariableScope::current() || CheckScope::active())
     return run();  // no hooks during shape inference, and only once for a call with checks
   const auto hooks = s.hooks;
   for (const auto& h : hooks)
-    if (h.before) h.before(*this, in);
+    if (h.before) h.before(self, in);
   Tensors out = run();
   for (const auto& h : hooks)
-    if (h.after) h.after(*this, in, out);
+    if (h.after) h.after(self, in, out);
   return out;
 }
 
-Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
+Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) const {
   return at_line(where, [&] {
     Tensor out;
     const CallContext& now = CallContext::current();
@@ -112,17 +114,17 @@ Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) {
   });
 }
 
-Tensor Block::operator()(Where where) { return call_for_one({}, where); }
-Tensor Block::operator()(const Tensor& x, Where where) { return call_for_one({&x, 1}, where); }
-Tensor Block::operator()(const Tensor& x, const Tensor& y, Where where) {
+Tensor Block::operator()(Where where) const { return call_for_one({}, where); }
+Tensor Block::operator()(const Tensor& x, Where where) const { return call_for_one({&x, 1}, where); }
+Tensor Block::operator()(const Tensor& x, const Tensor& y, Where where) const {
   const Tensor inputs[] = {x, y};
   return call_for_one(inputs, where);
 }
-Tensor Block::operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where) {
+Tensor Block::operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where) const {
   const Tensor inputs[] = {x, y, z};
   return call_for_one(inputs, where);
 }
-Tensors Block::operator()(const Tensors& inputs, Where where) {
+Tensors Block::operator()(const Tensors& inputs, Where where) const {
   return at_line(where, [&] { return call(inputs, where); });
 }
 

@@ -108,7 +108,7 @@ struct BlockAccess {
   /// parameters.
   static Tensors run(HybridBlock& b, const Tensors& inputs);
   static void add(Block& container, const std::shared_ptr<Block>& child, std::source_location where) {
-    container.register_child(child);
+    container.register_child(child, "", where);
     container.state_->added_at[child.get()] = where;
   }
   static void number_in_order(const std::vector<const Block*>& blocks) { Block::number_in_order(blocks); }

@@ -20,7 +20,7 @@
 
 namespace kiln {
 
-Symbol Block::compose(std::span<const Symbol> inputs, Where where) {
+Symbol Block::compose(std::span<const Symbol> inputs, Where where) const {
   Tensors tensors;
   for (const Symbol& s : inputs)
     for (const Tensor& t : detail::SymbolAccess::tensors(s)) tensors.push_back(t);
@@ -33,7 +33,7 @@ Symbol Block::compose(std::span<const Symbol> inputs, Where where) {
   return detail::SymbolAccess::make(with_blocked_gradients(outputs));
 }
 
-Symbol Block::operator()(const Symbol& x, Where where) { return compose({&x, 1}, where); }
+Symbol Block::operator()(const Symbol& x, Where where) const { return compose({&x, 1}, where); }
 
 namespace {
 
@@ -107,7 +107,7 @@ std::string symbol_text(const detail::TracedCall& call, const SizeDependence& si
 
 }  // namespace
 
-void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where where) {
+void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where where) const {
   const auto latest = detail::BlockAccess::latest(*this);
   if (!latest)
     fail(
@@ -117,7 +117,7 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
         line_prefix(where), name());
   if (epoch < 0) fail("{}export_model() takes an epoch of 0 or more, not {}", line_prefix(where), epoch);
   require_pure(*latest, where);
-  const SizeDependence sizes = find_size_dependence(*this, *latest, where);
+  const SizeDependence sizes = find_size_dependence(const_cast<HybridBlock&>(*this), *latest, where);
   const std::string symbol_path = path_prefix + "-symbol.json";
   if (sizes.any()) {
     const std::string text = fmt::format(

@@ -52,7 +52,7 @@ void print(std::ostream& os, const std::vector<Layer>& layers) {
 
 }  // namespace
 
-void Block::summary(const Tensors& inputs, std::ostream& os) {
+void Block::summary(const Tensors& inputs, std::ostream& os) const {
   std::vector<Layer> layers{{"Input", detail::shapes_of(inputs)}};
   std::unordered_set<const detail::ParameterState*> seen;
   struct Hooks {
@@ -61,7 +61,7 @@ void Block::summary(const Tensors& inputs, std::ostream& os) {
       for (HookHandle& h : list) h.detach();
     }
   } hooks;
-  apply([&](Block& block) {
+  const_cast<Block&>(*this).apply([&](Block& block) {
     if (block.state().active) fail("\"{}\" must not be hybridized to print summary.", block.name());
     if (block.state().container) return;
     hooks.list.push_back(block.register_forward_hook([&](Block& b, const Tensors&, const Tensors& outputs) {

@@ -125,7 +125,7 @@ void BoundCall::set_inputs(const Tensors& inputs, Where where) {
   s.bind(inputs);
 }
 
-BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
+BoundCall HybridBlock::bind(const Tensors& inputs, Where where) const {
   detail::BlockState& s = state();
   const std::source_location line = CallSite::resolve(where);
   if (!s.active)
@@ -143,7 +143,8 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) {
       fail("{}Input {} of the block {} is an undefined Tensor", line_prefix(line), i, name());
 
   const CallSite site(s.library ? std::optional(line) : std::nullopt, line);
-  const auto prepared = at_line(line, [&] { return calls_.get(s)->prepare(*this, inputs); });
+  const auto prepared =
+      at_line(line, [&] { return calls_.get(s)->prepare(const_cast<HybridBlock&>(*this), inputs); });
   const TracedCall& call = *prepared;
   if (!call.executable || call.overlaps(inputs))
     fail("{}the call of {} runs eagerly and cannot be bound: {}", line_prefix(line), name(),

@@ -75,7 +75,9 @@ inline constinit RecordingCounts recording_counts;
 /// A recording and its code. Immutable after publication, except `confirmed` and `used_in`.
 struct TracedCall : std::enable_shared_from_this<TracedCall> {
   TracedCall(CallSignature s, const HybridizeOptions& o)
-      : signature(std::move(s)), options(o), checked(o.check != Check::none) {
+      : signature(std::move(s)),
+        options(o),
+        checked((o.check & (Check::recording | Check::bits)) != Check::none) {
     ++recording_counts.alive;
   }
   ~TracedCall() { --recording_counts.alive; }

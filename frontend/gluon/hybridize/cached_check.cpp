@@ -261,9 +261,12 @@ Check read_checks() {
       all = all | Check::recording;
     else if (word == "bits")
       all = all | Check::bits;
+    else if (word == "indices")
+      all = all | Check::indices;
     else if (!word.empty())
-      warn_once("KILN_CHECK",
-                fmt::format("KILN_CHECK: unknown check \"{}\"; the checks are recording and bits", word));
+      warn_once(
+          "KILN_CHECK",
+          fmt::format("KILN_CHECK: unknown check \"{}\"; the checks are recording, bits and indices", word));
   }
   return all;
 }

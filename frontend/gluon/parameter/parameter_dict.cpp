@@ -21,6 +21,7 @@ struct detail::ParameterDictState {
   bool in_scope = false;
 
   void add(const std::string& name, const Parameter& p) {
+    ParameterAccess::own_state(p).listed = true;
     index.emplace(name, items.size());
     items.push_back(p);
   }

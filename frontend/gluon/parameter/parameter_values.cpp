@@ -60,6 +60,14 @@ void publish(ParameterState& p, Tensor data) {
         "follows from the first call. Call the network on one batch first, or give the sizes where its "
         "layer is made (in_units, in_channels)",
         line_prefix(where), p.name, p.shape.str()));
+  if (!p.listed)
+    fail(
+        "{}Parameter '{}' has not been initialized, and it belongs to no block, so that the initialize() of "
+        "a "
+        "network does not reach it, nor do save_parameters() and a Trainer. Let the block make it: in the "
+        "constructor {} = params().get(\"{}\", {{...}}). One outside of networks has an initialize() of its "
+        "own",
+        line_prefix(where), p.name, p.name, p.name);
   const std::string unregistered = detail::unregistered_block();
   fail("{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
        unregistered.empty() ? "call initialize() on the network first" : unregistered);

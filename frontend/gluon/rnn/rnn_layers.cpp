@@ -189,7 +189,7 @@ Tensors Layer::hybrid_forward(F& F, const Tensors& inputs) {
   return out;
 }
 
-StepOutput Layer::operator()(const Tensor& x, const Tensors& states, Where where) {
+StepOutput Layer::operator()(const Tensor& x, const Tensors& states, Where where) const {
   Tensors inputs{x};
   inputs.insert(inputs.end(), states.begin(), states.end());
   Tensors out = (*this)(inputs, where);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <initializer_list>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@
 namespace kiln {
 
 class Block;
+class BlockIterator;
 class CachedCall;
 
 namespace detail {
@@ -151,6 +153,9 @@ class KILN_API Block {
     register_child(std::static_pointer_cast<Block>(std::make_shared<B>(block)), name, where);
   }
   std::size_t size() const;  ///< number of children
+  /// `for (Block& child : net)`: the children in order, those at the beginning of the loop.
+  BlockIterator begin() const;
+  BlockIterator end() const;
   /// Child number i; negative counts from the end.
   Block& operator[](IndexAt i) const;
   /// The child with that name.
@@ -204,29 +209,30 @@ class KILN_API Block {
 
   /// Runs the network on `inputs` and prints its layers with output shapes and parameter counts. Throws for a
   /// hybridized network.
-  void summary(const Tensors& inputs, std::ostream& os = std::cout);
-  void summary(const Tensor& x, std::ostream& os = std::cout) { summary(Tensors{x}, os); }
+  void summary(const Tensors& inputs, std::ostream& os = std::cout) const;
+  void summary(const Tensor& x, std::ostream& os = std::cout) const { summary(Tensors{x}, os); }
 
   using PreHook = std::function<void(Block&, const Tensors& inputs)>;
   using Hook = std::function<void(Block&, const Tensors& inputs, const Tensors& outputs)>;
   HookHandle register_forward_pre_hook(PreHook hook) const;
   HookHandle register_forward_hook(Hook hook) const;
 
-  // Calls. Overloads with one result throw if the block returns several: pass a vector then.
+  // Calls. Overloads with one result throw if the block returns several: pass a vector then. A const block
+  // can be called, since a block is a handle. Its forward() must not change members of a `const` object.
   using Where = std::source_location;
-  Tensor operator()(Where where = Where::current());
-  Tensor operator()(const Tensor& x, Where where = Where::current());
-  Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current());
-  Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current());
-  Tensors operator()(const Tensors& inputs, Where where = Where::current());
+  Tensor operator()(Where where = Where::current()) const;
+  Tensor operator()(const Tensor& x, Where where = Where::current()) const;
+  Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current()) const;
+  Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current()) const;
+  Tensors operator()(const Tensors& inputs, Where where = Where::current()) const;
   template <BracedInput T>  // makes `net({x})` a call with a vector, like `net({x, y})`
-  Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) {
+  Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) const {
     return (*this)(Tensors(inputs.begin(), inputs.end()), where);
   }
   /// Composes a symbol without shapes.
-  Symbol operator()(const Symbol& x, Where where = Where::current());
+  Symbol operator()(const Symbol& x, Where where = Where::current()) const;
   template <std::same_as<Symbol> S>  // keeps `net({x, y})` a call with tensors
-  Symbol operator()(const std::vector<S>& inputs, Where where = Where::current()) {
+  Symbol operator()(const std::vector<S>& inputs, Where where = Where::current()) const {
     return compose(inputs, where);
   }
 
@@ -264,13 +270,43 @@ class KILN_API Block {
   void leave_for(const Block& o);
   bool left_for(const Block& o) const;
   void claim_child_name(const std::string& name, Where where) const;
-  Tensors call(std::span<const Tensor> inputs, Where where);
-  Symbol compose(std::span<const Symbol> inputs, Where where);
-  Tensor call_for_one(std::span<const Tensor> inputs, Where where);
+  Tensors call(std::span<const Tensor> inputs, Where where) const;
+  Symbol compose(std::span<const Symbol> inputs, Where where) const;
+  Tensor call_for_one(std::span<const Tensor> inputs, Where where) const;
 
   std::shared_ptr<detail::BlockState> state_;
-  detail::ObjectCalls calls_;
+  mutable detail::ObjectCalls calls_;
 };
+
+/// The children of a Block in order. It must not outlive the block's handle.
+class BlockIterator {
+ public:
+  using value_type = Block;
+  using reference = Block&;
+  using difference_type = std::ptrdiff_t;
+  using iterator_category = std::input_iterator_tag;
+
+  BlockIterator() = default;
+  BlockIterator(const Block& parent, std::size_t at) : parent_(&parent), at_(at) {}
+  Block& operator*() const { return (*parent_)[at_]; }
+  Block* operator->() const { return &**this; }
+  BlockIterator& operator++() {
+    ++at_;
+    return *this;
+  }
+  BlockIterator operator++(int) {
+    BlockIterator old = *this;
+    ++at_;
+    return old;
+  }
+  bool operator==(const BlockIterator& o) const { return at_ == o.at_; }
+
+ private:
+  const Block* parent_ = nullptr;
+  std::size_t at_ = 0;
+};
+inline BlockIterator Block::begin() const { return {*this, 0}; }
+inline BlockIterator Block::end() const { return {*this, size()}; }
 
 /// A recording of a hybridized block: its signature, and its executable.
 struct CompiledCall {
@@ -323,7 +359,7 @@ class KILN_API HybridBlock : public Block {
   /// arrays. Records hybrid_forward again at larger extents of each axis. The graph depends on an extent if
   /// hybrid_forward computes with x.shape(). A warning then names the operators with their lines, and the
   /// file declares its extents: a call of the imported file with others is an error.
-  void export_model(const std::string& path_prefix, int epoch = 0, Where where = Where::current());
+  void export_model(const std::string& path_prefix, int epoch = 0, Where where = Where::current()) const;
   /// The valid recordings of this block and its copies, oldest first, one per signature.
   std::vector<CompiledCall> compiled_calls() const;
 
@@ -331,7 +367,7 @@ class KILN_API HybridBlock : public Block {
   /// result each time, with a lower fixed cost per call (BoundCall). Records and compiles on demand, for this
   /// thread's training mode. Throws before hybridize(), for a block with hooks, for uninitialised parameters,
   /// and for calls that run eagerly (CompiledCall::compiled).
-  [[nodiscard]] BoundCall bind(const Tensors& inputs, Where where = Where::current());
+  [[nodiscard]] BoundCall bind(const Tensors& inputs, Where where = Where::current()) const;
 
   /// A training step as one call (TrainStep): `auto step = net.train_step(loss, trainer); step({x},
   /// labels);`. The network and the loss must outlive it, where they are.

@@ -37,6 +37,12 @@ namespace nn {
 class KILN_API Sequential : public Block {
  public:
   explicit Sequential(const BlockOptions& options = {});
+  /// With children, as add(): `Sequential net{nn::Flatten(), nn::Dense(10)}`. Copies of blocks are the same
+  /// blocks. One block of this class is copied, not added.
+  template <std::convertible_to<detail::Added>... B>
+  explicit Sequential(detail::Added first, B&&... others) : Sequential(BlockOptions{}) {
+    add(std::move(first), std::forward<B>(others)...);
+  }
   /// Adds children, numbered from 0.
   template <std::convertible_to<detail::Added>... B>
   void add(detail::Added first, B&&... others) {
@@ -58,6 +64,12 @@ class KILN_API Sequential : public Block {
 class KILN_API HybridSequential : public HybridBlock {
  public:
   explicit HybridSequential(const BlockOptions& options = {});
+  /// With children, as add(): `HybridSequential net{nn::Flatten(), nn::Dense(10)}`. Copies of blocks are the
+  /// same blocks. One block of this class is copied, not added.
+  template <std::convertible_to<detail::Added>... B>
+  explicit HybridSequential(detail::Added first, B&&... others) : HybridSequential(BlockOptions{}) {
+    add(std::move(first), std::forward<B>(others)...);
+  }
   template <std::convertible_to<detail::Added>... B>
   void add(detail::Added first, B&&... others) {
     [[maybe_unused]] const std::source_location where = first.where;

@@ -136,8 +136,10 @@ class KILN_API F {
   static Tensor logical_xor(const Operand& lhs, const Operand& rhs, Where where = Where::current());
   /// The sum of arrays of equal shape.
   static Tensor add_n(const Tensors& args, Where where = Where::current());
-  /// Selects elements of x where condition is not zero, else of y.
-  static Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y,
+  /// Selects elements of x where condition is not zero, else of y: arrays of one shape, which condition has
+  /// too, or it has one element for each row. A number stands for an array of the other's shape and dtype;
+  /// two numbers have condition's.
+  static Tensor where(const Tensor& condition, const Operand& x, const Operand& y,
                       Where where = Where::current());
 
   // Layers.
@@ -492,12 +494,12 @@ class KILN_API F {
   static Tensor array(const std::vector<V>& values, const Shape& shape) {
     return Tensor(values, shape);
   }
-  static Tensor random_uniform(Number low, Number high, const Shape& shape, DType dtype = DType::f32,
-                               Where where = Where::current());
   template <detail::NestedValues V>
   static Tensor array(const V& values, Where where = Where::current()) {
     return Tensor(values, where);
   }
+  static Tensor random_uniform(Number low, Number high, const Shape& shape, DType dtype = DType::f32,
+                               Where where = Where::current());
   static Tensor random_uniform(const RandomUniformOptions& options, Where where = Where::current());
   static Tensor random_normal(Number loc, Number scale, const Shape& shape, DType dtype = DType::f32,
                               Where where = Where::current());

@@ -26,6 +26,7 @@
 #include <kiln/optimizer.h>
 #include <kiln/optimizers.h>
 #include <kiln/pass_counts.h>
+#include <kiln/print_options.h>
 #include <kiln/profile.h>
 #include <kiln/progress.h>
 #include <kiln/random.h>

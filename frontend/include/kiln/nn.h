@@ -9,7 +9,9 @@ struct LayerConfig;  // the operator and its attributes; frontend/gluon/nn/nn_la
 }
 
 /// Layers with MXNet's names, defaults and printed forms. Inputs are (batch, ...). Extents that are not given
-/// are inferred by the first call.
+/// are inferred by the first call. The main arguments of a layer come first, then its options in a struct:
+/// `Dense(10, {.use_bias = false})`. Its members are named in the order in which they are declared, as
+/// MXNet's arguments are: C++ rejects {.padding = 1, .strides = 2} ("designator order").
 namespace nn {
 
 /// One number for all axes of a window, or one per axis.
@@ -68,6 +70,11 @@ struct DenseOptions {
 class KILN_API Dense : public Layer {
  public:
   explicit Dense(std::int64_t units, const DenseOptions& options = {}, Where where = Where::current());
+  /// `Dense(10, "relu", {.use_bias = false})`: `activation` instead of the options' own.
+  template <std::convertible_to<std::string> S>
+  Dense(std::int64_t units, const S& activation, const DenseOptions& options = {},
+        Where where = Where::current())
+      : Dense(units, with_activation(options, activation), where) {}
   std::string str() const override;
   Parameter weight, bias;
 
@@ -75,6 +82,10 @@ class KILN_API Dense : public Layer {
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 
  private:
+  static DenseOptions with_activation(DenseOptions options, std::string activation) {
+    options.activation = std::move(activation);
+    return options;
+  }
   std::shared_ptr<Activation> act_;
 };
 
@@ -102,6 +113,10 @@ class KILN_API Conv : public Layer {
 
  protected:
   Conv(int rank, std::int64_t channels, const ConvOptions& options, bool transposed, Where where);
+  static ConvOptions with_kernel(ConvOptions options, const Extents& kernel_size) {
+    options.kernel_size = kernel_size;
+    return options;
+  }
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 
  private:
@@ -109,44 +124,29 @@ class KILN_API Conv : public Layer {
   std::int64_t groups_;
   std::shared_ptr<Activation> act_;
 };
-struct KILN_API Conv1D : Conv {
-  Conv1D(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
-      : Conv(1, channels, options, false, where) {}
-  Conv1D(std::int64_t channels, int kernel_size, Where where = Where::current())
-      : Conv(1, channels, {.kernel_size = kernel_size}, false, where) {}
-  std::string class_name() const override;
-};
-struct KILN_API Conv2D : Conv {
-  Conv2D(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
-      : Conv(2, channels, options, false, where) {}
-  Conv2D(std::int64_t channels, int kernel_size, Where where = Where::current())
-      : Conv(2, channels, {.kernel_size = kernel_size}, false, where) {}
-  std::string class_name() const override;
-};
-struct KILN_API Conv3D : Conv {
-  Conv3D(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
-      : Conv(3, channels, options, false, where) {}
-  Conv3D(std::int64_t channels, int kernel_size, Where where = Where::current())
-      : Conv(3, channels, {.kernel_size = kernel_size}, false, where) {}
-  std::string class_name() const override;
-};
+#define KILN_CONV(NAME, RANK, TRANSPOSED)                                                   \
+  struct KILN_API NAME : Conv {                                                             \
+    NAME(std::int64_t channels, const ConvOptions& options, Where where = Where::current()) \
+        : Conv(RANK, channels, options, TRANSPOSED, where) {}                               \
+    NAME(std::int64_t channels, int kernel_size, const ConvOptions& options = {},           \
+         Where where = Where::current())                                                    \
+        : Conv(RANK, channels, with_kernel(options, kernel_size), TRANSPOSED, where) {}     \
+    NAME(std::int64_t channels, const Extents& kernel_size, const ConvOptions& options,     \
+         Where where = Where::current())                                                    \
+        : Conv(RANK, channels, with_kernel(options, kernel_size), TRANSPOSED, where) {}     \
+    std::string class_name() const override;                                                \
+  }
+/// `Conv2D(8, 3)`, `Conv2D(8, 3, {.padding = 1})`, `Conv2D(8, {3, 5}, {.strides = 2})`: a kernel size beside
+/// the options instead of theirs.
+KILN_CONV(Conv1D, 1, false);
+KILN_CONV(Conv2D, 2, false);
+KILN_CONV(Conv3D, 3, false);
 /// Transposed convolution; the extent along each axis of the window is
 /// (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1.
-struct KILN_API Conv1DTranspose : Conv {
-  Conv1DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
-      : Conv(1, channels, options, true, where) {}
-  std::string class_name() const override;
-};
-struct KILN_API Conv2DTranspose : Conv {
-  Conv2DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
-      : Conv(2, channels, options, true, where) {}
-  std::string class_name() const override;
-};
-struct KILN_API Conv3DTranspose : Conv {
-  Conv3DTranspose(std::int64_t channels, const ConvOptions& options, Where where = Where::current())
-      : Conv(3, channels, options, true, where) {}
-  std::string class_name() const override;
-};
+KILN_CONV(Conv1DTranspose, 1, true);
+KILN_CONV(Conv2DTranspose, 2, true);
+KILN_CONV(Conv3DTranspose, 3, true);
+#undef KILN_CONV
 
 struct PoolOptions {
   Extents pool_size = 2;

@@ -31,6 +31,10 @@ enum class Check : unsigned {
   recording = 1,
   /// Also runs hybrid_forward eagerly and compares results and written arrays bit by bit.
   bits = 2,
+  /// An index out of range is an error that names operator, line, index and extent. Without it Embedding,
+  /// take, pick (the labels of losses), batch_take, gather_nd, scatter_nd, index_copy and ravel_multi_index
+  /// take the nearest index or none, as in MXNet. KILN_CHECK=indices checks eager calls too.
+  indices = 4,
 };
 constexpr Check operator|(Check a, Check b) {
   return static_cast<Check>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

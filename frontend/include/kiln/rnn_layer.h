@@ -39,9 +39,10 @@ class KILN_API Layer : public HybridBlock {
  public:
   using HybridBlock::operator();
   /// `auto [output, states] = lstm(x, lstm.begin_state(batch));`
-  StepOutput operator()(const Tensor& x, const Tensors& states, Where where = Where::current());
+  StepOutput operator()(const Tensor& x, const Tensors& states, Where where = Where::current()) const;
   template <BracedInput T>  // makes one braced state a list of states
-  StepOutput operator()(const Tensor& x, std::initializer_list<T> states, Where where = Where::current()) {
+  StepOutput operator()(const Tensor& x, std::initializer_list<T> states,
+                        Where where = Where::current()) const {
     return (*this)(x, Tensors(states.begin(), states.end()), where);
   }
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const;

@@ -15,11 +15,13 @@
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kiln {
@@ -29,6 +31,7 @@ class Operand;
 template <std::equality_comparable T>
 class Attr;
 class Parameter;
+class RowIterator;
 class Tensor;
 
 namespace detail {
@@ -82,9 +85,6 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   Tensor(const std::vector<T>& values, const Shape& shape,
          std::source_location where = std::source_location::current())
       : Tensor(std::span<const T>(values), shape, where) {}
-  template <class = void>  // a template, so that {{1}, {2}} prefers rows
-  Tensor(std::initializer_list<double> values, DType dtype = DType::f32) : Tensor(from_list(values, dtype)) {}
-  Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
   template <class T, std::size_t n>
   Tensor(const std::array<T, n>& values, const Shape& shape,
          std::source_location where = std::source_location::current())
@@ -95,6 +95,9 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   template <detail::NestedValues V>
   explicit Tensor(const V& values, std::source_location where = std::source_location::current())
       : Tensor(detail::FlatValues<V>(values, where), where) {}
+  template <class = void>  // a template, so that {{1}, {2}} prefers rows
+  Tensor(std::initializer_list<double> values, DType dtype = DType::f32) : Tensor(from_list(values, dtype)) {}
+  Tensor(std::initializer_list<std::initializer_list<double>> values, DType dtype = DType::f32);
 
   /// Wraps external (borrowed) memory without a copy. `data` holds shape.elements() values in C order and
   /// must stay valid until `release` is called, by the thread that drops the last handle.
@@ -159,6 +162,10 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   /// Indexes the first axis. A view if the step is 1.
   IndexedTensor operator[](const Index& i);
   Tensor operator[](const Index& i) const;
+  /// The rows: `for (Tensor row : x)` is x[0], x[1], ..., which are views. In a trace too, for the extent of
+  /// the recording. Throws for rank 0.
+  RowIterator begin(std::source_location where = std::source_location::current()) const;
+  RowIterator end(std::source_location where = std::source_location::current()) const;
   Tensor copy(std::source_location where = std::source_location::current()) const;
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
 
@@ -193,6 +200,9 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
 
  private:
   friend struct detail::TensorAccess;
+  template <class V>
+  Tensor(const detail::FlatValues<V>& flat, std::source_location where)
+      : Tensor(from_host(flat.values.data(), flat.dtype, flat.values.size(), flat.shape, where)) {}
   static Tensor from_list(std::initializer_list<double> values, DType dtype);
   static Tensor from_host(const void* data, DType dtype, std::size_t count, const Shape& shape,
                           std::source_location where);
@@ -200,9 +210,6 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   double item_real(std::source_location where) const;
   std::int64_t item_integer(std::source_location where) const;
 
-  template <class V>
-  Tensor(const detail::FlatValues<V>& flat, std::source_location where)
-      : Tensor(from_host(flat.values.data(), flat.dtype, flat.values.size(), flat.shape, where)) {}
   std::shared_ptr<detail::Array> array_;
   std::int64_t offset_ = 0;  // in elements, from the start of the array
   Shape shape_;
@@ -240,6 +247,8 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
   Tensor to(Device device, Where where = Where::current()) const { return get().to(device, where); }
   int ndim(Where where = Where::current()) const { return shape(where).rank(); }
   std::int64_t size(Where where = Where::current()) const { return shape(where).elements(); }
+  RowIterator begin(Where where = Where::current()) const;
+  RowIterator end(Where where = Where::current()) const;
   bool is_traced() const { return base_.is_traced(); }
   template <class T>
   T item(Where where = Where::current()) const {
@@ -256,6 +265,7 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
     return get().reshape(shape, where);
   }
   Tensor copy(Where where = Where::current()) const { return get().copy(where); }
+  Tensor detach(Where where = Where::current()) const { return get().detach(where); }
   Tensor astype(DType dtype, Where where = Where::current()) const { return get().astype(dtype, where); }
 
  private:
@@ -263,6 +273,39 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
   std::vector<Index> index_;
   Where where_;
 };
+
+/// The rows of a Tensor in order. Each is made where it is read.
+class RowIterator {
+ public:
+  using value_type = Tensor;
+  using reference = Tensor;
+  using difference_type = std::ptrdiff_t;
+  using iterator_category = std::input_iterator_tag;
+
+  RowIterator() = default;
+  RowIterator(Tensor rows, std::int64_t at, std::source_location where)
+      : rows_(std::move(rows)), at_(at), where_(where) {}
+  Tensor operator*() const { return std::as_const(rows_)[Index(at_, where_)]; }
+  RowIterator& operator++() {
+    ++at_;
+    return *this;
+  }
+  RowIterator operator++(int) {
+    RowIterator old = *this;
+    ++at_;
+    return old;
+  }
+  /// Of iterators of one tensor.
+  bool operator==(const RowIterator& o) const { return at_ == o.at_; }
+
+ private:
+  Tensor rows_;
+  std::int64_t at_ = 0;
+  std::source_location where_;
+};
+inline RowIterator Tensor::begin(std::source_location where) const { return {*this, 0, where}; }
+inline RowIterator IndexedTensor::begin(Where where) const { return get().begin(where); }
+inline RowIterator IndexedTensor::end(Where where) const { return get().end(where); }
 
 /// An operand: a tensor or a number, with the source location. Constructed implicitly, so that `x + 1` knows
 /// its line.
@@ -300,6 +343,28 @@ class Operand {
   std::source_location where_;
 };
 
+/// The tensor among the operands of && and ||.
+class TensorOperand : public Operand {
+ public:
+  TensorOperand(const Tensor& t, std::source_location where = std::source_location::current())
+      : Operand(t, where) {}
+  TensorOperand(const IndexedTensor& t, std::source_location where = std::source_location::current())
+      : Operand(t, where) {}
+  TensorOperand(const Parameter& p, std::source_location where = std::source_location::current())
+      : Operand(p, where) {}
+};
+/// The number among the operands of && and ||.
+class NumberOperand : public Operand {
+ public:
+  template <class N>
+  requires std::is_arithmetic_v<N> NumberOperand(N v,
+                                                 std::source_location where = std::source_location::current())
+      : Operand(v, where) {}
+  template <class T>
+  NumberOperand(const Attr<T>& a, std::source_location where = std::source_location::current())
+      : Operand(a, where) {}
+};
+
 // Elementwise with broadcasting; at least one operand is a tensor. Comparisons give 1 and 0 in the tensors'
 // dtype.
 KILN_API Tensor operator+(const Operand& a, const Operand& b);
@@ -315,6 +380,16 @@ KILN_API Tensor operator<=(const Operand& a, const Operand& b);
 KILN_API Tensor operator>(const Operand& a, const Operand& b);
 KILN_API Tensor operator>=(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a);
+/// F::logical_and, F::logical_or and F::logical_not: 1 where both operands are not 0, one is not 0, the
+/// operand is 0; else 0, in the tensors' dtype. NaN is not 0. Unlike C++'s own operators
+/// && and || always compute both operands. A bool beside a tensor is the number 0 or 1.
+KILN_API Tensor operator&&(const TensorOperand& a, const TensorOperand& b);
+KILN_API Tensor operator&&(const TensorOperand& a, const NumberOperand& b);
+KILN_API Tensor operator&&(const NumberOperand& a, const TensorOperand& b);
+KILN_API Tensor operator||(const TensorOperand& a, const TensorOperand& b);
+KILN_API Tensor operator||(const TensorOperand& a, const NumberOperand& b);
+KILN_API Tensor operator||(const NumberOperand& a, const TensorOperand& b);
+KILN_API Tensor operator!(const TensorOperand& a);
 /// As MXNet prints an NDArray; `<Symbol name>` for a traced tensor.
 KILN_API std::ostream& operator<<(std::ostream& os, const Tensor& t);
 KILN_API std::string to_string(const Tensor& t);

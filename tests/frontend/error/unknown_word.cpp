@@ -33,3 +33,18 @@ TEST_CASE("a layer of no size", "[error]") {
   text = message_of([] { nn::Dropout(1.5); });
   CHECK_THAT(text, Contains(line) && Contains("rate"));
 }
+
+TEST_CASE("an activation that is a layer of its own", "[error]") {
+  for (const auto& [name, layer] :
+       {std::pair{"gelu", "nn::GELU()"}, {"swish", "nn::Swish()"}, {"elu", "nn::ELU()"}}) {
+    std::string line = line_below();
+    std::string text = message_of([&, word = name] { nn::Activation{word}; });
+    CHECK_THAT(text, Contains(line) && Contains("relu, sigmoid") && Contains(layer));
+    line = line_below();
+    text = message_of([&, word = name] { nn::Dense(3, word); });
+    CHECK_THAT(text, Contains(line) && Contains(layer));
+    line = line_below();
+    text = message_of([&, word = name] { F::Activation(ones({2}), {.act_type = word}); });
+    CHECK_THAT(text, Contains(line) && Contains(layer));
+  }
+}

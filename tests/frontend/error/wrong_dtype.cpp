@@ -29,3 +29,37 @@ TEST_CASE("data of another dtype than a layer's parameters", "[error]") {
              }),
              Contains("Convolution takes arrays of one dtype, got int32 and float32: convert one"));
 }
+
+namespace {
+
+void check_half(HybridBlock& layer, const Tensor& x, const std::string& parameter) {
+  layer.initialize();
+  layer.cast(DType::f16);
+  for (const bool hybrid : {false, true}) {
+    layer.hybridize(hybrid);
+    const std::string line = line_below();
+    const std::string text = message_of([&] { layer(x); });
+    CHECK_THAT(text, Contains(line) && Contains("float64 and float16: convert one") &&
+                         Contains(parameter + "' is float16") && !Contains("float32"));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("data of another dtype than half precision parameters", "[error]") {
+  nn::Dense dense(3, {.prefix = "fc_"});
+  check_half(dense, ones({2, 3}, DType::f64), "fc_weight");
+  nn::Conv2D conv(3, 3, {.prefix = "conv_"});
+  check_half(conv, ones({2, 3, 5, 5}, DType::f64), "conv_weight");
+  nn::Conv2DTranspose back(3, 3, {.prefix = "back_"});
+  check_half(back, ones({2, 3, 5, 5}, DType::f64), "back_weight");
+  nn::LayerNorm norm({.prefix = "norm_"});
+  check_half(norm, ones({2, 3}, DType::f64), "norm_gamma");
+  nn::Dense known(3, {.in_units = 3});
+  known.initialize();
+  known.cast(DType::f16);
+  CHECK_THAT(message_of([&] {
+               known(ones({2, 3}, DType::f64));
+             }),
+             Contains("float64 and float16: convert one") && Contains("weight is float16"));
+}
