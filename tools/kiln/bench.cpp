@@ -4,27 +4,21 @@
 #include "tools/kiln/gradients.h"
 #include "tools/kiln/model_arguments.h"
 
-#include <kiln/memory.h>
-#include <kiln/profile.h>
+#include <kiln/benchmark.h>
 #include <kiln/threads.h>
 #include <kiln/trainer.h>
 #include <kiln/version.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <ctime>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 namespace kiln::tool {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct BenchArguments {
   ModelArguments model;
@@ -44,16 +38,11 @@ struct Recordings {
 };
 
 struct Result {
-  std::string mode;
+  Timing timing;
   Device device;
   int threads;
-  std::size_t samples;
-  double median_us, deviation_us, min_us;
   PrepareStats stats;
   Recordings recordings;
-  std::size_t peak_bytes;
-  std::vector<Profile::Kernel> profile;  ///< with --kernels
-  std::int64_t profiled_calls;
 };
 
 /// The timed unit: a call or a training step.
@@ -102,30 +91,6 @@ Workload step_of(const Model& model, const std::map<std::string, Tensor>& inputs
   return {step, stats, recordings};
 }
 
-double microseconds(Clock::time_point since) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - since).count();
-}
-
-double timed(const std::function<void()>& run) {
-  auto start = Clock::now();
-  run();
-  return microseconds(start);
-}
-
-/// The median; `times` are reordered.
-double median_of(std::vector<double>& times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
-
-/// The median of the distances from `median`.
-double deviation_of(std::vector<double> times, double median) {
-  for (double& t : times) t = std::abs(t - median);
-  return median_of(times);
-}
-
-/// Warms up for a tenth of the time, then calls for the given time: at least 5 calls, at most a million.
 Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, const BenchArguments& a,
                const std::string& mode) {
   RunOptions options;
@@ -134,50 +99,19 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
   options.device = a.device;
   options.train = a.train;
   const Workload workload = (a.train ? step_of : call_of)(model, inputs, options);
-  double first = timed(workload.run);
-  for (auto start = Clock::now(); microseconds(start) < a.seconds * 1e5;) workload.run();
-
-  reset_peak_memory();
-  std::vector<double> times;
-  auto start = Clock::now();
-  do {
-    times.push_back(timed(workload.run));
-  } while (times.size() < 5 || (times.size() < 1'000'000 && microseconds(start) < a.seconds * 1e6));
-  std::size_t peak = memory_report().peak_bytes;
-  std::vector<Profile::Kernel> kernels;
-  std::int64_t profiled_calls = 0;
-  if (a.kernels) {
-    Profile profile;
-    start = Clock::now();
-    do workload.run();
-    while (++profiled_calls < 5 || microseconds(start) < a.seconds * 1e5);
-    kernels = profile.kernels();
-  }
-
-  const double median = median_of(times);
+  Timing timing = time_calls(mode, workload.run, {.seconds = a.seconds, .kernels = a.kernels});
   PrepareStats stats = workload.stats();
   // The first call compiles eager code, the first step all code.
-  if (options.mode == RunMode::eager || a.train) stats.compile_ms = std::max(0.0, first - median) / 1e3;
-  return {mode,
-          a.device,
-          a.threads > 0 ? a.threads : num_threads(),
-          times.size(),
-          median,
-          deviation_of(times, median),
-          *std::min_element(times.begin(), times.end()),
-          stats,
-          workload.recordings(),
-          peak,
-          std::move(kernels),
-          profiled_calls};
+  if (options.mode == RunMode::eager || a.train)
+    stats.compile_ms = std::max(0.0, timing.first_us - timing.median_us) / 1e3;
+  return {std::move(timing), a.device, a.threads > 0 ? a.threads : num_threads(), stats,
+          workload.recordings()};
 }
 
-/// How many times as fast as the eager calls; nothing for these, and without them.
-std::optional<double> speed_up(const std::vector<Result>& results, const Result& r) {
-  const auto eager =
-      std::find_if(results.begin(), results.end(), [](const Result& o) { return o.mode == "eager"; });
-  if (eager == results.end() || r.mode == "eager") return {};
-  return eager->median_us / r.median_us;
+std::vector<Timing> timings_of(const std::vector<Result>& results) {
+  std::vector<Timing> list;
+  for (const Result& r : results) list.push_back(r.timing);
+  return list;
 }
 
 bool on_gpu(const Result& r) { return !r.device.is_cpu(); }
@@ -203,18 +137,19 @@ std::string cpu_name() {
 }
 
 void print_json(const std::vector<Result>& results, bool train) {
+  const std::vector<Timing> timings = timings_of(results);
   auto list = nlohmann::ordered_json::array();
   for (const Result& r : results) {
-    list.push_back({{"mode", r.mode},
+    list.push_back({{"mode", r.timing.mode},
                     {"device", r.device.str()},
                     {"threads", r.threads},
-                    {"samples", r.samples},
-                    {"median_us", r.median_us},
-                    {"deviation_us", r.deviation_us},
-                    {"min_us", r.min_us},
+                    {"samples", r.timing.samples},
+                    {"median_us", r.timing.median_us},
+                    {"deviation_us", r.timing.deviation_us},
+                    {"min_us", r.timing.min_us},
                     {"compile_ms", r.stats.compile_ms},
                     {"kernels", r.stats.kernels}});
-    if (const auto faster = speed_up(results, r)) list.back()["speed_up"] = *faster;
+    if (const auto faster = speed_up(timings, r.timing)) list.back()["speed_up"] = *faster;
     if (train) {
       list.back()["saved_bytes"] = r.recordings.saved_bytes;
       list.back()["recomputed_bytes"] = r.recordings.recomputed_bytes;
@@ -222,9 +157,9 @@ void print_json(const std::vector<Result>& results, bool train) {
       list.back()["arena_bytes"] = r.stats.arena_bytes;
       list.back()["arena_lower_bound"] = r.stats.arena_lower_bound;
     }
-    if (!on_gpu(r)) list.back()["peak_bytes"] = r.peak_bytes;
-    if (!r.profile.empty()) list.back()["profiled_calls"] = r.profiled_calls;
-    for (const Profile::Kernel& k : r.profile) list.back()["profile"].push_back(to_json(k));
+    if (!on_gpu(r)) list.back()["peak_bytes"] = r.timing.peak_bytes;
+    if (!r.timing.kernels.empty()) list.back()["profiled_calls"] = r.timing.profiled_calls;
+    for (const Profile::Kernel& k : r.timing.kernels) list.back()["profile"].push_back(to_json(k));
   }
   const nlohmann::ordered_json all{
       {"version", version()},
@@ -244,37 +179,6 @@ std::string size_text(std::size_t bytes) {
   return n < 1e9 ? fmt::format("{:.1f}M", n / 1e6) : fmt::format("{:.1f}G", n / 1e9);
 }
 
-/// The kernels by decreasing share, with the first of their lines and their schedule on a GPU. A share is by
-/// medians: an interruption of one run does not change it.
-void print_profile(const Result& r) {
-  const auto time = [](const Profile::Kernel& k) { return k.median_seconds * static_cast<double>(k.runs); };
-  std::vector<Profile::Kernel> kernels = r.profile;
-  std::stable_sort(kernels.begin(), kernels.end(),
-                   [&](const auto& a, const auto& b) { return time(a) > time(b); });
-  double all = 0;
-  for (const Profile::Kernel& k : kernels) all += time(k);
-  fmt::print("\n{}: time by kernel, median of a run in {} calls\n{:>10} {:>6} {:>6}  {}\n", r.mode,
-             r.profiled_calls, "median us", "runs", "share", "kernel");
-  for (const Profile::Kernel& k : kernels)
-    fmt::print("{:>10.2f} {:>6.4g} {:>5.1f}%  {}{}{}\n", k.median_seconds * 1e6,
-               static_cast<double>(k.runs) / static_cast<double>(r.profiled_calls),
-               all > 0 ? 100 * time(k) / all : 0, k.name, k.lines.empty() ? "" : " (" + k.lines.front() + ")",
-               k.schedule.empty() ? "" : ": " + k.schedule);
-  fmt::print("runs: of one call; share: median times runs\n");
-}
-
-void print_times(const std::vector<Result>& results) {
-  fmt::print("{:8} {:>10} {:>7} {:>10} {:>8} {:>9}\n", "mode", "median us", "+-", "min us", "samples",
-             "speed-up");
-  for (const Result& r : results) {
-    const auto faster = speed_up(results, r);
-    fmt::print("{:8} {:>10.2f} {:>6.1f}% {:>10.2f} {:>8} {:>9}\n", r.mode, r.median_us,
-               100 * r.deviation_us / r.median_us, r.min_us, r.samples,
-               faster ? fmt::format("{:.2f}", *faster) : "-");
-  }
-  fmt::print("+-: median distance from the median; speed-up: of the medians, against eager\n\n");
-}
-
 void print_costs(const std::vector<Result>& results, bool train) {
   fmt::print("{:8} {:>10} {:>7} {} {:>7}\n", "mode", "compile ms", "kernels",
              train ? "  saved recomp." : "  arena   least", "peak");
@@ -283,8 +187,8 @@ void print_costs(const std::vector<Result>& results, bool train) {
                                                    size_text(r.recordings.recomputed_bytes))
                                      : fmt::format("{:>7} {:>7}", size_text(r.stats.arena_bytes),
                                                    size_text(r.stats.arena_lower_bound));
-    fmt::print("{:8} {:>10.2f} {:>7} {} {:>7}\n", r.mode, r.stats.compile_ms, r.stats.kernels, memory,
-               on_gpu(r) ? "-" : size_text(r.peak_bytes));
+    fmt::print("{:8} {:>10.2f} {:>7} {} {:>7}\n", r.timing.mode, r.stats.compile_ms, r.stats.kernels, memory,
+               on_gpu(r) ? "-" : size_text(r.timing.peak_bytes));
   }
   fmt::print("{}; peak: all arrays\n",
              train ? "bytes. saved: for the backward part; recomp.: computed again by it"
@@ -297,10 +201,10 @@ void print_table(const std::vector<Result>& results, bool train) {
   if (on_gpu(first))
     fmt::print(", until {}", train ? "its work is done" : "the results are copied to the CPU");
   fmt::print("\n");
-  print_times(results);
+  fmt::print("{}\n", times_table(timings_of(results)));
   print_costs(results, train);
   for (const Result& r : results)
-    if (!r.profile.empty()) print_profile(r);
+    if (!r.timing.kernels.empty()) fmt::print("\n{}", kernels_table(r.timing));
 }
 
 int bench(const BenchArguments& a) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <kiln/attr.h>
 #include <kiln/autograd.h>
+#include <kiln/benchmark.h>
 #include <kiln/block.h>
 #include <kiln/bound_call.h>
 #include <kiln/cache.h>
