@@ -67,7 +67,7 @@ struct HybridizeOptions {
   bool fuse = true;           ///< false: one kernel per primitive. No effect on bits.
   std::string dump_dir = {};  ///< folder for dumps of every stage of each compilation (as KILN_DUMP)
   /// Checks of every call. A difference throws an Error with the first differing node, its line, both values
-  /// and the remedy. Hooks still run once. Bound calls are not checked.
+  /// and the remedy. Hooks still run once. Bound calls are checked by Check::indices alone.
   Check check = Check::none;
   /// The values that the backward pass of a recorded call computes again. No effect on bits.
   Recompute recompute = Recompute::cheap;
