@@ -81,6 +81,7 @@ class SymbolInfo {
 
   ModelInfo info() const {
     ModelInfo info{.format = "symbol"};
+    info.not_inferred = not_inferred_;
     add_variables(info);
     for (const ir::Entry& e : graph_.outputs) info.outputs.push_back(of_entry(ir::output_name(e), e));
     count(info);
@@ -107,8 +108,14 @@ class SymbolInfo {
         return ir::GivenType{shape->second, std::nullopt};
       return std::nullopt;
     };
-    infer_graph(known, given, /*train=*/false, state_.file);
-    graph_.types = std::move(known.types);
+    try {
+      infer_graph(known, given, /*train=*/false, state_.file);
+      graph_.types = std::move(known.types);
+    } catch (const Error& e) {
+      // An input whose dtype nobody declares counts as float32, which may be the only contradiction.
+      if (e.kind() != Error::Kind::user || !shapes_.empty()) throw;
+      not_inferred_ = e.what();
+    }
   }
 
   static bool is_known(const ir::Node& node) {
@@ -188,6 +195,7 @@ class SymbolInfo {
   const std::map<std::string, Shape>& shapes_;
   Model::State state_;
   TypedGraph graph_;
+  std::string not_inferred_;
 };
 
 }  // namespace

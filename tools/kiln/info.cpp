@@ -122,6 +122,7 @@ void print_operators(const ModelInfo& info) {
                                             : "",
              none ? "?" : short_number(info.multiply_adds));
   if (info.uncounted_nodes > 0) fmt::print("{}\n", uncounted_text(info));
+  if (!info.not_inferred.empty()) fmt::print("shapes are not inferred: {}\n", info.not_inferred);
 }
 
 void print_text(const InfoArguments& a, const ModelInfo& info) {
@@ -175,6 +176,7 @@ void print_json(const ModelInfo& info) {
     json["multiply_adds"] = count_of(info.multiply_adds);
     json["multiply_adds_are_bound"] = info.multiply_adds_are_bound;
     json["uncounted_nodes"] = info.uncounted_nodes;
+    if (!info.not_inferred.empty()) json["not_inferred"] = info.not_inferred;
   }
   const Total total(info.parameters);
   json["total"] = {

@@ -52,6 +52,9 @@ struct ModelInfo {
   bool multiply_adds_are_bound = false;  ///< whether values decide how often a body runs
   /// Nodes that are not in the sum: the shapes of their inputs are unknown, or Kiln lacks the operator.
   std::int64_t uncounted_nodes = 0;
+  /// The contradiction that ended the inference of shapes, if no shapes were given; else empty. Inputs
+  /// without a declared dtype count as float32.
+  std::string not_inferred;
 };
 
 struct ModelInfoOptions {
