@@ -26,10 +26,10 @@ struct PipelineOptions {
   AfterPass after_pass;
 };
 
-/// Runs all passes in the order that pipeline.cpp lists with their reasons. The table of ir/stages.h says which
-/// operations may stand between them and after the last one; it is verified where a stage ends. Afterwards
-/// each operation carries its plan (plan_buffers.h); fuse.h says how a fusion combines operations. Throws
-/// kiln::Error.
+/// Runs all passes in the order that pipeline.cpp lists with their reasons. The table of ir/stages.h says
+/// which operations may stand between them and after the last one; it is verified where a stage ends.
+/// Afterwards each operation carries its plan (plan_buffers.h); fuse.h says how a fusion combines operations.
+/// Throws kiln::Error.
 void run_pipeline(mlir::ModuleOp module, const PipelineOptions& options);
 
 /// Runs its first part alone, the simplifications: for a joint function, before it is cut (joint.h). Throws

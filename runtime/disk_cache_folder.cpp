@@ -43,7 +43,7 @@ void scan_one(const std::string& folder, std::vector<File>& files) {
     const bool leftover =
         name.size() > 32 && is_hex(name.substr(0, 32)) && name.find(".tmp-") != std::string_view::npos;
     if (!entry && !leftover) continue;
-    struct stat s{};
+    struct stat s {};
     if (::fstatat(::dirfd(dir.get()), e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (entry) {
       files.push_back({.path = fmt::format("{}/{}", folder, name),
@@ -60,7 +60,7 @@ void scan_one(const std::string& folder, std::vector<File>& files) {
 
 std::string prepare(const std::string& folder, bool may_create, std::optional<unsigned> trusted) {
   if (may_create && !make_folders(folder)) return fmt::format("it cannot be made ({})", std::strerror(errno));
-  struct stat s{};
+  struct stat s {};
   if (::stat(folder.c_str(), &s) != 0) return fmt::format("it cannot be read ({})", std::strerror(errno));
   if (!S_ISDIR(s.st_mode)) return "it is not a folder";
   if (s.st_uid != ::geteuid() && s.st_uid != trusted)

@@ -105,9 +105,8 @@ struct Step {
 /// A prepacked constant: derived from parameters alone, kept on the storage of the first of them until a
 /// version changes.
 struct PrepackedPlan {
-  std::vector<std::size_t>
-      inputs;             ///< the parameters, also of other prepacked constants in `steps`
-  std::uint64_t key = 0;  ///< hash of the derivation, and of the constants that it reads
+  std::vector<std::size_t> inputs;  ///< the parameters, also of other prepacked constants in `steps`
+  std::uint64_t key = 0;            ///< hash of the derivation, and of the constants that it reads
   std::int64_t bytes = 0;
   std::vector<Step> steps;  ///< operand spaces: input, constant, and prepacked constants up to this one
   /// If it has all elements of the one parameter that it derives from.

@@ -7,8 +7,8 @@
 /// The elementary functions that are parts of others or take two operands (codegen/math/unary.h has the
 /// others), over vectors or scalars of f32 or f64, branch-free except for repeat_while() and replace_rare().
 /// Results for NaN, infinities, signed zeros, subnormals, poles and overflow follow Annex F of C. Bounds
-/// are in units in the last place (ULP) of the result's type; tests/codegen/math_test.cpp holds them against a
-/// high-precision reference.
+/// are in units in the last place (ULP) of the result's type; tests/codegen/math_test.cpp holds them against
+/// a high-precision reference.
 ///
 /// Functions named _f32 compute in f32. The others compute in f64, and a float goes through them with
 /// Digits::single. Its shorter polynomials have an error below 2^-34, which leaves the result after rounding

@@ -112,9 +112,8 @@ class Gpu final : public Accelerator {
     nvidia::LaunchParameters parameters(a);
     const ArgumentBlock block = make_argument_block(parameters);
     const auto open = context_.use();
-    const int result =
-        driver().launch(k.function, blocks_of(k, a.extent), 1, 1, k.launch.block_threads, 1, 1, 0,
-                        stream_.handle(), parameters.list(block.get()), nullptr);
+    const int result = driver().launch(k.function, blocks_of(k, a.extent), 1, 1, k.launch.block_threads, 1, 1,
+                                       0, stream_.handle(), parameters.list(block.get()), nullptr);
     stream_.launched(a.step.name, first_line(a.step));
     if (result != nvidia::success) stream_.check(result, ("launching kernel " + k.name).c_str());
     if (waits_for_each()) stream_.wait(("running kernel " + k.name).c_str());

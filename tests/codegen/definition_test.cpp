@@ -82,9 +82,10 @@ Square transformed_kernel(const float* taps) {
 /// V of the tile whose first result is (row, column).
 Square transformed_tile(const Window& w, const float* map, std::int64_t row, std::int64_t column) {
   Square d;
+  const Triple pad = triple(w.pad, 0);
   for (std::int64_t i = 0; i < 4; ++i)
     for (std::int64_t j = 0; j < 4; ++j) {
-      const std::int64_t y = row + i - w.pad[0], x = column + j - w.pad[1];
+      const std::int64_t y = row + i - pad[1], x = column + j - pad[2];
       const bool inside = y >= 0 && y < w.extents[0] && x >= 0 && x < w.extents[1];
       d[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = inside ? map[y * w.extents[1] + x] : 0.f;
     }

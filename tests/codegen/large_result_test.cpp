@@ -39,7 +39,9 @@ TEST_CASE("rows of a loop that begin within a line") {
   const Tensor x = random::uniform(-1, 1, {2, large}), y = random::uniform(-1, 1, {large});
   const auto body = [](F& f, const Tensors& in) -> Tensors {
     const Results r = f.contrib().foreach (
-        [&](const Tensors& rows, const Tensors&) -> Results { return {halved(f, {rows[0], in[1]}), {}}; },
+        [&](const Tensors& rows, const Tensors&) -> Results {
+          return {halved(f, {rows[0], in[1]}), {}};
+        },
         {in[0]}, {});
     return r.outputs;
   };

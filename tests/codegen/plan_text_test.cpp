@@ -75,6 +75,7 @@ TEST_CASE("a plan's members are in the dump by name") {
   REQUIRE(kernels.size() == 1);
   const std::string& plan = kernels.begin()->second;
   INFO(plan);
-  for (const char* member : {"dtype=float32", "lanes=", "one_chunk", "operands={lhs=1 rhs=0}", "expression={"})
+  for (const char* member :
+       {"dtype=float32", "lanes=", "one_chunk", "operands={lhs=1 rhs=0}", "expression={"})
     CHECK(plan.find(member) != std::string::npos);
 }

@@ -167,7 +167,9 @@ TEST_CASE("an import says what does not fit", "[symbol]") {
   CHECK_THAT(error_of([&] { SymbolBlock::imports(json, {"data"}, "nofile.params"); }),
              Contains("nofile.params"));
   SymbolBlock empty = SymbolBlock::imports(json, {"data"});
-  CHECK_THAT(error_of([&] { empty(ones({2, 3})); }),
+  CHECK_THAT(error_of([&] {
+               empty(ones({2, 3}));
+             }),
              Contains("net_dense0_weight") && Contains("has not been initialized"));
   empty.initialize();
   CHECK(empty(ones({2, 3})).shape() == Shape{2, 2});

@@ -88,13 +88,19 @@ TEST_CASE("images") {
   check("space_to_depth", {image({1, 1, 2, 2})}, image({1, 4, 1, 1}),
         [](F& F, const Tensors& in) { return F.space_to_depth(in[0], 2); });
   check("im2col", {image({1, 1, 2, 3})}, Tensor({{0, 1}, {1, 2}, {3, 4}, {4, 5}}).reshape({1, 4, 2}),
-        [](F& F, const Tensors& in) { return F.im2col(in[0], {.kernel = {2, 2}}); });
+        [](F& F, const Tensors& in) {
+          return F.im2col(in[0], {.kernel = {2, 2}});
+        });
   check("Crop", {image({1, 1, 3, 3})}, Tensor({{4, 5}, {7, 8}}).reshape({1, 1, 2, 2}),
-        [](F& F, const Tensors& in) { return F.Crop({in[0]}, {.offset = {1, 1}, .h_w = {2, 2}}); });
+        [](F& F, const Tensors& in) {
+          return F.Crop({in[0]}, {.offset = {1, 1}, .h_w = {2, 2}});
+        });
   check("Crop like", {image({1, 1, 3, 3}), ones({1, 1, 1, 2})}, Tensor({{0, 1}}).reshape({1, 1, 1, 2}),
         [](F& F, const Tensors& in) { return F.Crop(in); });
   check("AdaptiveAvgPooling2D", {image({1, 1, 2, 2})}, Tensor({1.5}).reshape({1, 1, 1, 1}),
-        [](F& F, const Tensors& in) { return F.contrib().AdaptiveAvgPooling2D(in[0], {1, 1}); });
+        [](F& F, const Tensors& in) {
+          return F.contrib().AdaptiveAvgPooling2D(in[0], {1, 1});
+        });
   check(
       "BilinearResize2D", {image({1, 1, 1, 2})}, Tensor({{0, 0.5, 1}}).reshape({1, 1, 1, 3}),
       [](F& F, const Tensors& in) { return F.contrib().BilinearResize2D(in[0], {.height = 1, .width = 3}); });
@@ -152,10 +158,12 @@ TEST_CASE("shapes and indices") {
         [](F& F, const Tensors& in) { return F.argmax_channel(in[0]); });
   check("batch_take", {x, Tensor({1, 3}, DType::i32)}, Tensor({2, 5}),
         [](F& F, const Tensors& in) { return F.batch_take(in[0], in[1]); });
-  check("ravel_multi_index", {Tensor({{1, 0}, {2, 3}})}, Tensor({6, 3}),
-        [](F& F, const Tensors& in) { return F.ravel_multi_index(in[0], {2, 4}); });
-  check("unravel_index", {Tensor({6, 3})}, Tensor({{1, 0}, {2, 3}}),
-        [](F& F, const Tensors& in) { return F.unravel_index(in[0], {2, 4}); });
+  check("ravel_multi_index", {Tensor({{1, 0}, {2, 3}})}, Tensor({6, 3}), [](F& F, const Tensors& in) {
+    return F.ravel_multi_index(in[0], {2, 4});
+  });
+  check("unravel_index", {Tensor({6, 3})}, Tensor({{1, 0}, {2, 3}}), [](F& F, const Tensors& in) {
+    return F.unravel_index(in[0], {2, 4});
+  });
   check("eye", {x}, Tensor({{0, 1, 0}, {0, 0, 1}}),
         [](F& F, const Tensors&) { return F.eye(2, {.M = 3, .k = 1}); });
   check("linspace", {x}, Tensor({0, 0.5, 1}), [](F& F, const Tensors&) { return F.linspace(0, 1, 3); });

@@ -169,7 +169,9 @@ TEST_CASE("what there is not is said", "[model_zoo]") {
              Contains("thumbnail") && Contains("resnet"));
   CHECK_THAT(error_of([] { get_model("alexnet", {.classes = 0}); }), Contains("positive, not 0"));
   CHECK_THAT(error_of([] { SqueezeNet("1.2"); }), Contains("1.0 and 1.1"));
-  CHECK_THAT(error_of([] { ResNetV1(ResNetBlock::basic, {2, 2}, {8, 8}); }),
+  CHECK_THAT(error_of([] {
+               ResNetV1(ResNetBlock::basic, {2, 2}, {8, 8});
+             }),
              Contains("2 stages") && Contains("3 numbers"));
   CHECK_THAT(error_of([] { ResNetV2(ResNetBlock::basic, {}, {}); }), Contains("first convolution"));
   CHECK_THAT(error_of([] { MobileNet(std::nan("")); }), Contains("between 1/32 and 1000, not nan"));

@@ -55,14 +55,20 @@ const std::map<std::string, Build>& programs() {
       {"np_less_equal__ts", [](const Vars& v) { return Tensors{np().less_equal(v("x"), 1)}; }},
       {"np_sum__all", [](const Vars& v) { return Tensors{np().sum(v("x"))}; }},
       {"np_sum__i32", [](const Vars& v) { return Tensors{np().sum(v("x"), {.axis = 0})}; }},
-      {"np_mean__tup", [](const Vars& v) { return Tensors{np().mean(v("x"), {.axis = {0, -1}})}; }},
+      {"np_mean__tup",
+       [](const Vars& v) {
+         return Tensors{np().mean(v("x"), {.axis = {0, -1}})};
+       }},
       {"np_mean__scalar", [](const Vars& v) { return Tensors{np().mean(v("x"))}; }},
       {"np_max__keep",
        [](const Vars& v) { return Tensors{np().max(v("x"), {.axis = -1, .keepdims = true})}; }},
       {"np_min__all", [](const Vars& v) { return Tensors{np().min(v("x"))}; }},
       {"np_prod__keep",
        [](const Vars& v) { return Tensors{np().prod(v("x"), {.axis = -1, .keepdims = true})}; }},
-      {"np_var__tup", [](const Vars& v) { return Tensors{np().var(v("x"), {.axis = {0, -1}})}; }},
+      {"np_var__tup",
+       [](const Vars& v) {
+         return Tensors{np().var(v("x"), {.axis = {0, -1}})};
+       }},
       {"np_std__keep",
        [](const Vars& v) { return Tensors{np().std(v("x"), {.axis = -1, .keepdims = true})}; }},
       {"np_argmax__all", [](const Vars& v) { return Tensors{np().argmax(v("x"))}; }},
@@ -71,20 +77,40 @@ const std::map<std::string, Build>& programs() {
       {"np_matmul__bc", [](const Vars& v) { return Tensors{np().matmul(v("a"), v("b"))}; }},
       {"np_einsum__diag", [](const Vars& v) { return Tensors{np().einsum("ii->i", {v("x0")})}; }},
       {"np_tensordot__b",
-       [](const Vars& v) { return Tensors{np().tensordot(v("a"), v("b"), Shape{1, 0}, Shape{0, 2})}; }},
+       [](const Vars& v) {
+         return Tensors{np().tensordot(v("a"), v("b"), Shape{1, 0}, Shape{0, 2})};
+       }},
       {"np_reshape__toscalar", [](const Vars& v) { return Tensors{np().reshape(v("x"), {})}; }},
-      {"np_npx_reshape__m6", [](const Vars& v) { return Tensors{npx().reshape(v("x"), {-6, 2, -1, -2})}; }},
-      {"np_transpose__p", [](const Vars& v) { return Tensors{np().transpose(v("x"), {1, 2, 0})}; }},
+      {"np_npx_reshape__m6",
+       [](const Vars& v) {
+         return Tensors{npx().reshape(v("x"), {-6, 2, -1, -2})};
+       }},
+      {"np_transpose__p",
+       [](const Vars& v) {
+         return Tensors{np().transpose(v("x"), {1, 2, 0})};
+       }},
       {"np_swapaxes__a", [](const Vars& v) { return Tensors{np().swapaxes(v("x"), 0, -1)}; }},
       {"np_moveaxis__a", [](const Vars& v) { return Tensors{np().moveaxis(v("x"), 0, -1)}; }},
       {"np_expand_dims__a", [](const Vars& v) { return Tensors{np().expand_dims(v("x"), -1)}; }},
       {"np_squeeze__a", [](const Vars& v) { return Tensors{np().squeeze(v("x"))}; }},
-      {"np_concatenate__a1", [](const Vars& v) { return Tensors{np().concatenate({v("a"), v("b")}, 1)}; }},
-      {"np_stack__a1", [](const Vars& v) { return Tensors{np().stack({v("a"), v("b")}, 1)}; }},
+      {"np_concatenate__a1",
+       [](const Vars& v) {
+         return Tensors{np().concatenate({v("a"), v("b")}, 1)};
+       }},
+      {"np_stack__a1",
+       [](const Vars& v) {
+         return Tensors{np().stack({v("a"), v("b")}, 1)};
+       }},
       {"np_split__a", [](const Vars& v) { return np().split(v("x"), 2, 1); }},
-      {"np_tile__a", [](const Vars& v) { return Tensors{np().tile(v("x"), {2, 1, 2})}; }},
+      {"np_tile__a",
+       [](const Vars& v) {
+         return Tensors{np().tile(v("x"), {2, 1, 2})};
+       }},
       {"np_repeat__a", [](const Vars& v) { return Tensors{np().repeat(v("x"), 2, 1)}; }},
-      {"np_broadcast_to__a", [](const Vars& v) { return Tensors{np().broadcast_to(v("x"), {2, 3})}; }},
+      {"np_broadcast_to__a",
+       [](const Vars& v) {
+         return Tensors{np().broadcast_to(v("x"), {2, 3})};
+       }},
       {"np_where__a", [](const Vars& v) { return Tensors{np().where(v("c"), v("a"), v("b"))}; }},
       {"np_clip__a", [](const Vars& v) { return Tensors{np().clip(v("x"), -0.5, 0.5)}; }},
       {"np_zeros_like__a", [](const Vars& v) { return Tensors{np().add(np().zeros_like(v("x")), 1)}; }},

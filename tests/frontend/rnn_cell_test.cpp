@@ -401,7 +401,9 @@ TEST_CASE("what a wrong use is told") {
   const Tensor x = ones({2, 4});
   CHECK_THAT(error_of([&] { cell(x); }), Contains("rnn_cell_test.cpp") && Contains("called without states") &&
                                              Contains("cell(x, cell.begin_state(x.shape()[0]))"));
-  CHECK_THAT(error_of([&] { cell(x, {zeros({2, 3})}); }),
+  CHECK_THAT(error_of([&] {
+               cell(x, {zeros({2, 3})});
+             }),
              Contains("rnn_cell_test.cpp") && Contains("LSTMCell cell takes 2 states, got 1") &&
                  Contains("begin_state(batch_size)"));
   CHECK_THAT(error_of([&] { static_cast<Block&>(cell)(x); }),
@@ -419,7 +421,9 @@ TEST_CASE("what a wrong use is told") {
   CHECK_THAT(error_of([&] { cell.unroll(4, sequence, {.begin_state = {x}}); }),
              Contains("takes 2 states as begin_state, got 1"));
   rnn::BidirectionalCell both(rnn::RNNCell(2), rnn::RNNCell(2));
-  CHECK_THAT(error_of([&] { both(x, {x, x}); }),
+  CHECK_THAT(error_of([&] {
+               both(x, {x, x});
+             }),
              Contains("Bidirectional cannot be stepped. Please use unroll"));
   CHECK_THAT(error_of([&] { rnn::ZoneoutCell(both, 0.5); }),
              Contains("add ZoneoutCell to the cells underneath"));
@@ -427,12 +431,16 @@ TEST_CASE("what a wrong use is told") {
   const rnn::ResidualCell residual(base);
   CHECK_THAT(error_of([&] { rnn::ZoneoutCell(base, 0.5); }), Contains("One cell cannot be modified twice"));
   CHECK_THAT(error_of([&] { base.begin_state(1); }), Contains("Call the modifier cell instead"));
-  CHECK_THAT(error_of([] { rnn::HybridSequentialRNNCell().unroll(1, ones({1, 1, 1})); }),
+  CHECK_THAT(error_of([] {
+               rnn::HybridSequentialRNNCell().unroll(1, ones({1, 1, 1}));
+             }),
              Contains("has no cells"));
   CHECK_THAT(error_of([] { rnn::RNNCell(0); }), Contains("positive hidden_size, not 0"));
   CHECK_THAT(error_of([] { rnn::RNNCell(2, {.activation = "tanhh"}); }), Contains("tanhh"));
   CHECK_THAT(error_of([] { rnn::GRUCell(2, {.activation = "relu"}); }), Contains("no activations to choose"));
   CHECK_THAT(error_of([] { rnn::DropoutCell(1.5); }), Contains("less than 1, not 1.5"));
-  CHECK_THAT(error_of([&] { initialized(rnn::GRUCell(2))(ones({3}), {zeros({1, 2})}); }),
+  CHECK_THAT(error_of([&] {
+               initialized(rnn::GRUCell(2))(ones({3}), {zeros({1, 2})});
+             }),
              Contains("needs an input (batch, channels), not (3,)"));
 }

@@ -55,8 +55,12 @@ Tensor both(const Net::Body& body, const Tensor& x) {
 
 TEST_CASE("operators broadcast and take numbers while tracing", "[trace]") {
   CHECK(both([](F&, const Tensor& x) { return x + 1; }, {1, 2}).to_vector<float>() == Floats{2, 3});
-  CHECK(both([](F&, const Tensor& x) { return (1 - x) * Tensor{{1}, {2}} + x; }, {1, 2}).to_vector<float>() ==
-        Floats{1, 1, 1, 0});
+  CHECK(both(
+            [](F&, const Tensor& x) {
+              return (1 - x) * Tensor{{1}, {2}} + x;
+            },
+            {1, 2})
+            .to_vector<float>() == Floats{1, 1, 1, 0});
   CHECK(both([](F&, const Tensor& x) { return -x > -1.5; }, {1, 2}).to_vector<float>() == Floats{1, 0});
 }
 
@@ -74,8 +78,12 @@ TEST_CASE("shapes are known, and if and for may look at them", "[trace]") {
 TEST_CASE("indexing works while tracing", "[trace]") {
   CHECK(both([](F&, const Tensor& x) { return x[1] + x[-1]; }, counted({3, 2})).to_vector<float>() ==
         Floats{6, 8});
-  CHECK(both([](F&, const Tensor& x) { return x({slice(), 1}); }, counted({3, 2})).to_vector<float>() ==
-        Floats{1, 3, 5});
+  CHECK(both(
+            [](F&, const Tensor& x) {
+              return x({slice(), 1});
+            },
+            counted({3, 2}))
+            .to_vector<float>() == Floats{1, 3, 5});
   CHECK(both([](F&, const Tensor& x) { return x[slice({}, {}, 2)]; }, counted({3, 2})).to_vector<float>() ==
         Floats{0, 1, 4, 5});
 }

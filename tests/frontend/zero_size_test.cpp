@@ -63,7 +63,11 @@ TEST_CASE("products over no elements are zero", "[zero_size]") {
         zeros);
   CHECK(one([](const Tensors& x) { return F::np().dot(x[0], x[1]); }, {wide, nd::ones({5, 2})}).shape() ==
         Shape{0, 2});
-  CHECK(one([](const Tensors& x) { return F::np().einsum("ij,jk->ik", {x[0], x[1]}); }, {tall, wide})
+  CHECK(one(
+            [](const Tensors& x) {
+              return F::np().einsum("ij,jk->ik", {x[0], x[1]});
+            },
+            {tall, wide})
             .to_vector<float>() == zeros);
   CHECK(one([](const Tensors& x) { return nd::batch_dot(x[0], x[1]); },
             {nd::ones({3, 2, 0}), nd::ones({3, 0, 4})})
@@ -90,7 +94,11 @@ TEST_CASE("layers of an empty batch", "[zero_size]") {
             },
             {x, w})
             .shape() == Shape{0, 4, 4, 4});
-  CHECK(one([](const Tensors& t) { return nd::Pooling(t[0], {.kernel = {2, 2}, .stride = {2, 2}}); }, {x})
+  CHECK(one(
+            [](const Tensors& t) {
+              return nd::Pooling(t[0], {.kernel = {2, 2}, .stride = {2, 2}});
+            },
+            {x})
             .shape() == Shape{0, 2, 3, 3});
   CHECK(one(
             [](const Tensors& t) {
@@ -110,10 +118,18 @@ TEST_CASE("layers of an empty batch", "[zero_size]") {
 
 TEST_CASE("copies of no elements", "[zero_size]") {
   const Tensor full = nd::arange(6).reshape({2, 3});
-  CHECK(one([](const Tensors& x) { return nd::concat({x[0], x[1], x[0]}, {.dim = 0}); }, {empty(), full})
+  CHECK(one(
+            [](const Tensors& x) {
+              return nd::concat({x[0], x[1], x[0]}, {.dim = 0});
+            },
+            {empty(), full})
             .to_vector<float>() == full.to_vector<float>());
-  CHECK(one([](const Tensors& x) { return nd::concat({x[0], x[0]}, {.dim = 1}); }, {empty()}).shape() ==
-        Shape{0, 6});
+  CHECK(one(
+            [](const Tensors& x) {
+              return nd::concat({x[0], x[0]}, {.dim = 1});
+            },
+            {empty()})
+            .shape() == Shape{0, 6});
   CHECK(one([](const Tensors& x) { return nd::stack({x[0], x[0]}); }, {empty()}).shape() == Shape{2, 0, 3});
   CHECK(one([](const Tensors& x) { return nd::transpose(x[0]) + 1.0; }, {empty()}).shape() == Shape{3, 0});
   CHECK(one([](const Tensors& x) { return nd::slice(x[0], {.begin = {1}, .end = {1}}); }, {full}).shape() ==
@@ -123,14 +139,24 @@ TEST_CASE("copies of no elements", "[zero_size]") {
   CHECK(
       one([](const Tensors& x) { return nd::repeat(x[0], {.repeats = 2, .axis = 0}); }, {empty()}).shape() ==
       Shape{0, 3});
-  CHECK(one([](const Tensors& x) { return nd::pad(x[0], {.mode = "constant", .pad_width = {1, 1, 0, 0}}); },
+  CHECK(one(
+            [](const Tensors& x) {
+              return nd::pad(x[0], {.mode = "constant", .pad_width = {1, 1, 0, 0}});
+            },
             {empty()})
             .to_vector<float>() == std::vector<float>(6));
-  CHECK(
-      one([](const Tensors& x) { return F::np().broadcast_to(x[0], {0, 3}); }, {nd::ones({1, 3})}).shape() ==
-      Shape{0, 3});
-  CHECK(one([](const Tensors& x) { return F::np().reshape(x[0], {3, 0, 7}); }, {empty()}).shape() ==
-        Shape{3, 0, 7});
+  CHECK(one(
+            [](const Tensors& x) {
+              return F::np().broadcast_to(x[0], {0, 3});
+            },
+            {nd::ones({1, 3})})
+            .shape() == Shape{0, 3});
+  CHECK(one(
+            [](const Tensors& x) {
+              return F::np().reshape(x[0], {3, 0, 7});
+            },
+            {empty()})
+            .shape() == Shape{3, 0, 7});
   CHECK_THAT(error_of([] { F::np().reshape(empty(), {0, -1}); }), Catch::Contains("do not divide"));
 }
 
@@ -139,7 +165,11 @@ TEST_CASE("x[...] that selects no elements", "[zero_size]") {
   CHECK(one([](const Tensors& x) { return x[0][slice(2, 2)]; }, {full}).shape() == Shape{0, 3});
   CHECK(one([](const Tensors& x) { return (x[0] * 2)({1, slice(2, 1)}) + 1.0; }, {full}).shape() == Shape{0});
   CHECK(one([](const Tensors& x) { return x[0]({slice(), slice(5, {})}); }, {full}).shape() == Shape{2, 0});
-  CHECK(one([](const Tensors& x) { return nd::concat({x[0][slice(0, 0)], x[0]}, {.dim = 0}); }, {full})
+  CHECK(one(
+            [](const Tensors& x) {
+              return nd::concat({x[0][slice(0, 0)], x[0]}, {.dim = 0});
+            },
+            {full})
             .to_vector<float>() == full.to_vector<float>());
   CHECK(one(
             [](const Tensors& x) {

@@ -24,8 +24,8 @@ struct Answer {
   Shapes inputs, outputs;
 };
 
-/// Infers the shapes around an operator whose inputs, and the variables that its outputs are added to, declare
-/// these shapes.
+/// Infers the shapes around an operator whose inputs, and the variables that its outputs are added to,
+/// declare these shapes.
 Answer infer(const std::string& op, const json& attrs, const Shapes& inputs, const Shapes& outputs) {
   json nodes = json::array(), heads = json::array(), operands = json::array();
   for (const Shape& s : inputs) {

@@ -33,8 +33,7 @@ struct Nested<std::array<V, n>> {
 };
 
 template <class V>
-concept NestedValues = Nested<V>::rank >
-0 && std::is_arithmetic_v<typename Nested<V>::Element>;
+concept NestedValues = Nested<V>::rank != 0 && std::is_arithmetic_v<typename Nested<V>::Element>;
 
 /// Throws kiln::Error for the row at `path`, which has `count` values and not `expected`.
 [[noreturn]] KILN_API void fail_ragged(std::span<const std::int64_t> path, std::int64_t count,

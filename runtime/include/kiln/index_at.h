@@ -1,5 +1,7 @@
 // A number in brackets, with the line that has it.
 #pragma once
+#include <kiln/export.h>
+
 #include <concepts>
 #include <cstdint>
 #include <source_location>

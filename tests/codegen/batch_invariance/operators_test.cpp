@@ -161,6 +161,8 @@ std::vector<Trial> trials_of(const std::string& op, const graphs::Row& row, cons
                              bool train) {
   std::vector<Trial> found;
   const std::size_t inputs = sample.inputs.size() - row.states;
+  if (sample.inputs.empty()) return found;
+  const Shape& first = sample.inputs[0].shape;
   for (const int axis : {0, 1})
     for (const bool all : {true, false}) {
       Call call;
@@ -169,8 +171,8 @@ std::vector<Trial> trials_of(const std::string& op, const graphs::Row& row, cons
       std::size_t batched = 0;
       for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
         const Shape& shape = sample.inputs[i].shape;
-        call.batched.push_back(i < inputs && shape.rank() > axis && (i == 0 || all) &&
-                               shape[axis] == sample.inputs[0].shape[axis]);
+        call.batched.push_back(i < inputs && std::min(shape.rank(), first.rank()) > axis && (i == 0 || all) &&
+                               shape[axis] == first[axis]);
         batched += call.batched.back();
       }
       if (!call.batched[0] || (!all && batched == inputs)) continue;

@@ -52,10 +52,10 @@ TEST_CASE("a plan's text has its members by name; what is false, absent or empty
           .axes = {true, false},
           .value = -1.5,
           .expression = "%0=leaf0:root0:f32;"};
-  CHECK(
-      plan_text(plan) ==
-      "{dtype=bfloat16 order=down rolled heights={most=4} others={most=3 even} table=2 points=[0,-1] axes=[+,-] "
-      "value=-0x1.8p+0 expression={%0=leaf0:root0:f32;}}");
+  CHECK(plan_text(plan) ==
+        "{dtype=bfloat16 order=down rolled heights={most=4} others={most=3 even} table=2 points=[0,-1] "
+        "axes=[+,-] "
+        "value=-0x1.8p+0 expression={%0=leaf0:root0:f32;}}");
 }
 
 TEST_CASE("each member decides a plan's text, its key and its equality") {

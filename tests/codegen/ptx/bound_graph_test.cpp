@@ -140,7 +140,7 @@ TEST_CASE("loops, branches and checks run between graphs") {
   check_runs(
       [](F& f, const Tensors& in) {
         const Tensor x = in[0] * 2;
-        const Results loop = f.contrib().foreach(
+        const Results loop = f.contrib().foreach (
             [&](const Tensors& row, const Tensors& states) {
               const Tensor next = states[0] + row[0] * x.sum();
               return Results{{next * 2}, {next}};

@@ -33,7 +33,8 @@ PinnedMemory* Device::find_pinned(const void* at, std::size_t bytes) {
   const auto after = pinned.upper_bound(at);
   if (after == pinned.begin()) return nullptr;
   auto& [first, memory] = *std::prev(after);
-  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(at) - static_cast<const std::byte*>(first));
+  const auto offset =
+      static_cast<std::size_t>(static_cast<const std::byte*>(at) - static_cast<const std::byte*>(first));
   return offset <= memory.bytes && bytes <= memory.bytes - offset ? &memory : nullptr;
 }
 
@@ -231,8 +232,8 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
   if (!stream) return invalid_handle;
   if (is_to_fail("KILN_PTX_FAIL_LAUNCH", ++device().launches)) return launch_failed;
   std::function<int()> work;
-  const int result = prepare_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes,
-                                    parameters, work);
+  const int result = prepare_launch(function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
+                                    shared_bytes, parameters, work);
   if (result != success) return result;
   device().streams.add(stream, std::move(work));
   // Work on the default stream is done at once, on other streams when somebody waits.

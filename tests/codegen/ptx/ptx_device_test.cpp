@@ -427,7 +427,8 @@ TEST_CASE("what was not released is told at the end") {
       cuMemHostAlloc(&pinned, 4, 0);
       cuStreamCreate(&stream, 0);
       cuEventCreate(&event, 0);
-      if (frees) cuMemFree_v2(address), cuMemFreeHost(pinned), cuStreamDestroy_v2(stream), cuEventDestroy_v2(event);
+      if (frees)
+        cuMemFree_v2(address), cuMemFreeHost(pinned), cuStreamDestroy_v2(stream), cuEventDestroy_v2(event);
       std::exit(0);
     }
     int status = -1;

@@ -24,18 +24,15 @@ constexpr std::uint64_t enough = 20;
 std::string to_text(const Tally& tally) {
   nlohmann::json passes = nlohmann::json::array();
   for (const kiln::PassCount& p : tally.passes) passes.push_back({p.pass, p.runs, p.changes});
-  return nlohmann::json{{"graphs", tally.graphs},
-                        {"nodes", tally.nodes},
-                        {"failed", tally.failed},
-                        {"operators", tally.operators},
-                        {"passes", passes},
-                        {"coverage", tally.coverage}}
+  return nlohmann::json{{"graphs", tally.graphs},       {"nodes", tally.nodes}, {"failed", tally.failed},
+                        {"operators", tally.operators}, {"passes", passes},     {"coverage", tally.coverage}}
       .dump();
 }
 
 Tally from_text(const std::string& text) {
   const auto json = nlohmann::json::parse(text);
-  Tally tally{json.at("graphs"), json.at("nodes"), json.at("failed"), json.at("operators"), {}, json.at("coverage")};
+  Tally tally{json.at("graphs"),  json.at("nodes"), json.at("failed"), json.at("operators"), {},
+              json.at("coverage")};
   for (const auto& p : json.at("passes")) tally.passes.push_back({p.at(0), p.at(1), p.at(2)});
   return tally;
 }
