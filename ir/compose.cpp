@@ -4,6 +4,7 @@
 #include "ir/primitives.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
+#include "runtime/once.h"
 
 #include <algorithm>
 
@@ -178,18 +179,12 @@ void rethrow_at(const Node& node, const Error& e) {
 
 namespace {
 
-/// Whether KILN_CHECK=indices asks for the checks of all operators of the program, eager ones too.
+/// KILN_CHECK=indices checks all operators of the program, eager ones too.
 bool checks_all_indices() {
-  static const bool all = [] {
-    std::string_view rest = env("KILN_CHECK").value_or("");
-    while (!rest.empty()) {
-      const std::string_view word = rest.substr(0, rest.find(','));
-      if (word == "indices") return true;
-      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    }
-    return false;
-  }();
-  return all;
+  return once<[] {
+    const std::vector<std::string_view> checks = env_words("KILN_CHECK");
+    return std::find(checks.begin(), checks.end(), "indices") != checks.end();
+  }>();
 }
 
 }  // namespace

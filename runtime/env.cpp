@@ -1,9 +1,22 @@
-// Numbers in environment variables.
+// Numbers and lists in environment variables.
 #include "runtime/env.h"
 
 #include "runtime/log.h"
 
+#include <algorithm>
+
 namespace kiln {
+
+std::vector<std::string_view> env_words(const char* name) {
+  std::vector<std::string_view> words;
+  std::string_view rest = env(name).value_or("");
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
 
 std::size_t count_from_env(const char* name, std::size_t fallback) {
   const auto text = env(name);

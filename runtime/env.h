@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace kiln {
 
@@ -13,6 +14,9 @@ inline std::optional<std::string_view> env(const char* name) {
   if (v == nullptr || *v == '\0') return {};
   return std::string_view(v);
 }
+
+/// The words of a list with commas in a variable, without empty ones.
+std::vector<std::string_view> env_words(const char* name);
 
 /// Whether an environment variable is "1" or "on".
 inline bool env_is_on(const char* name) {

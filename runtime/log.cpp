@@ -35,11 +35,7 @@ void say(State& s, LogLevel level, const std::string& line) {
 /// One bit per category in KILN_LOG.
 unsigned read_categories() {
   unsigned mask = 0;
-  std::string_view rest = env("KILN_LOG").value_or("");
-  while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    if (word.empty()) continue;
+  for (const std::string_view word : env_words("KILN_LOG")) {
     bool known = word == "all";
     if (known) mask = ~0u;
     for (std::size_t i = 0; i < categories.size(); ++i)

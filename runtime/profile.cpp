@@ -1,6 +1,8 @@
 // Records the times of kernels.
 #include "runtime/profile.h"
 
+#include "runtime/median.h"
+
 #include <algorithm>
 
 namespace kiln {
@@ -44,9 +46,7 @@ std::vector<Profile::Kernel> Profile::kernels() const {
   for (const auto& [step, measured] : record_->kernels) {
     Kernel& k = list.emplace_back(measured.kernel);
     std::vector<double> times = measured.seconds;
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-    std::nth_element(times.begin(), middle, times.end());
-    k.median_seconds = *middle;
+    k.median_seconds = median_of(times);
     k.min_seconds = *std::min_element(times.begin(), times.end());
   }
   std::stable_sort(list.begin(), list.end(),

@@ -42,59 +42,20 @@ template <class Self>
 Tensor TensorMethods<Self>::flatten(Where where) const {
   return numpy() ? np::reshape(self(*this), {-1}, where) : F::flatten(self(*this), where);
 }
-template <class Self>
-Tensor TensorMethods<Self>::relu(Where where) const {
-  return F::relu(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::sigmoid(Where where) const {
-  return F::sigmoid(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::tanh(Where where) const {
-  return F::tanh(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::exp(Where where) const {
-  return numpy() ? np::exp(self(*this), where) : F::exp(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::log(Where where) const {
-  return numpy() ? np::log(self(*this), where) : F::log(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::sqrt(Where where) const {
-  return numpy() ? np::sqrt(self(*this), where) : F::sqrt(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::square(Where where) const {
-  return numpy() ? np::square(self(*this), where) : F::square(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::abs(Where where) const {
-  return numpy() ? np::abs(self(*this), where) : F::abs(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::sign(Where where) const {
-  return numpy() ? np::sign(self(*this), where) : F::sign(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::round(Where where) const {
-  return F::round(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::floor(Where where) const {
-  return numpy() ? np::floor(self(*this), where) : F::floor(self(*this), where);
-}
-template <class Self>
-Tensor TensorMethods<Self>::ceil(Where where) const {
-  return numpy() ? np::ceil(self(*this), where) : F::ceil(self(*this), where);
-}
+// Functions of the array alone: numpy's in numpy mode, or the same in both modes.
 #define KILN_NUMPY_METHOD(NAME)                                                  \
   template <class Self>                                                          \
   Tensor TensorMethods<Self>::NAME(Where where) const {                          \
     return numpy() ? np::NAME(self(*this), where) : F::NAME(self(*this), where); \
   }
+KILN_NUMPY_METHOD(exp)
+KILN_NUMPY_METHOD(log)
+KILN_NUMPY_METHOD(sqrt)
+KILN_NUMPY_METHOD(square)
+KILN_NUMPY_METHOD(abs)
+KILN_NUMPY_METHOD(sign)
+KILN_NUMPY_METHOD(floor)
+KILN_NUMPY_METHOD(ceil)
 KILN_NUMPY_METHOD(log2)
 KILN_NUMPY_METHOD(log10)
 KILN_NUMPY_METHOD(log1p)
@@ -125,6 +86,10 @@ KILN_NUMPY_METHOD(ones_like)
   Tensor TensorMethods<Self>::NAME(Where where) const { \
     return F::NAME(self(*this), where);                 \
   }
+KILN_METHOD(relu)
+KILN_METHOD(sigmoid)
+KILN_METHOD(tanh)
+KILN_METHOD(round)
 KILN_METHOD(rsqrt)
 KILN_METHOD(rcbrt)
 KILN_METHOD(shape_array)

@@ -9,6 +9,8 @@
 #include "frontend/tensor/elements.h"
 #include "ir/attrs.h"
 #include "runtime/fail.h"
+#include "runtime/fork_gate.h"
+#include "runtime/once.h"
 
 #include <kiln/f_numpy.h>
 
@@ -37,12 +39,11 @@ bool is_implied(const Tensor& a) {
 }
 
 struct SharedPrintOptions {
-  std::mutex mutex;
+  Mutex mutex;
   PrintOptions options;
 };
 SharedPrintOptions& shared_print_options() {
-  static auto* const shared = new SharedPrintOptions;  // for arrays printed while the program ends
-  return *shared;
+  return once<[] { return SharedPrintOptions(); }>();
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ namespace kiln {
 /// By the first bytes that are left, else by the extension of the file. Reads none of them.
 ArrayFormat format_of(ByteReader& in);
 
+/// "npz"
+std::string_view name_of(ArrayFormat format);
+
 std::vector<NamedArray> parse_params(ByteReader& in);
 std::string format_params(std::span<const NamedArray> arrays, bool numpy_mode);
 

@@ -8,6 +8,7 @@
 
 #include <kiln/autograd.h>
 
+#include <algorithm>
 #include <array>
 #include <unordered_set>
 
@@ -58,6 +59,12 @@ ArrayFormat array_format_of(std::string_view path) {
   for (const Extension& e : extensions) known += (known.empty() ? "" : ", ") + std::string(e.text);
   fail("{}: '{}' is no file extension of arrays; Kiln writes {}, and .params is MXNet's", path,
        extension_of(path), known);
+}
+
+std::string_view name_of(ArrayFormat format) {
+  const auto e = std::find_if(std::begin(extensions), std::end(extensions),
+                              [&](const Extension& known) { return known.format == format; });
+  return e->text.substr(1);
 }
 
 ArrayFormat format_of(ByteReader& in) {

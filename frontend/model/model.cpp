@@ -115,6 +115,15 @@ void Model::State::require_inputs(const std::map<std::string, Shape>& shapes) co
       fail("{} has no input '{}'; it has {}", in_file(), name, detail::brief_list(wanted));
 }
 
+std::optional<ir::GivenType> Model::State::given_type(const ir::Node& variable,
+                                                      const std::map<std::string, Shape>& shapes) const {
+  if (const auto value = values.find(variable.name); value != values.end())
+    return ir::GivenType{value->second.shape(), value->second.dtype()};
+  if (const auto shape = shapes.find(variable.name); shape != shapes.end())
+    return ir::GivenType{shape->second, std::nullopt};
+  return std::nullopt;
+}
+
 std::vector<NamedArray> Model::params() const {
   std::vector<NamedArray> arrays;
   for (const std::string& name : distinct_names(state_->variables.all))
@@ -150,13 +159,7 @@ std::string Model::describe_node(const std::string& internal) const {
 std::map<std::string, Tensor> Model::make_inputs(const std::map<std::string, Shape>& shapes) const {
   state_->require_inputs(shapes);
   TypedGraph graph(detail::SymbolAccess::entries(state_->symbol));
-  const auto given = [&](const ir::Node& variable) -> std::optional<ir::GivenType> {
-    if (const auto value = state_->values.find(variable.name); value != state_->values.end())
-      return ir::GivenType{value->second.shape(), value->second.dtype()};
-    if (const auto shape = shapes.find(variable.name); shape != shapes.end())
-      return ir::GivenType{shape->second, std::nullopt};
-    return std::nullopt;
-  };
+  const auto given = [&](const ir::Node& variable) { return state_->given_type(variable, shapes); };
   infer_graph(graph, given, false, state_->file);
   const Variables variables = variables_of(graph.order);
   std::map<std::string, Tensor> inputs;

@@ -18,20 +18,6 @@
 namespace kiln {
 namespace {
 
-const char* format_name(ArrayFormat format) {
-  switch (format) {
-    case ArrayFormat::params:
-      return "params";
-    case ArrayFormat::npy:
-      return "npy";
-    case ArrayFormat::npz:
-      return "npz";
-    case ArrayFormat::safetensors:
-      return "safetensors";
-  }
-  return "";
-}
-
 /// Whether a file that begins so is a symbol file: its text begins with a brace. The length that begins a
 /// safetensors file may look like one, but has bytes of 0.
 bool is_symbol_file(std::span<const std::byte> head, std::string_view path) {
@@ -56,7 +42,7 @@ ArrayInfo array_info(const NamedArray& array) {
 }
 
 ModelInfo info_of_arrays(ArrayFormat format, const std::vector<NamedArray>& arrays) {
-  ModelInfo info{.format = format_name(format)};
+  ModelInfo info{.format = std::string(name_of(format))};
   for (const NamedArray& a : arrays) info.parameters.push_back(array_info(a));
   return info;
 }
@@ -101,13 +87,7 @@ class SymbolInfo {
       else
         lacking.insert(node.get());
     }
-    const auto given = [&](const ir::Node& variable) -> std::optional<ir::GivenType> {
-      if (const auto value = state_.values.find(variable.name); value != state_.values.end())
-        return ir::GivenType{value->second.shape(), value->second.dtype()};
-      if (const auto shape = shapes_.find(variable.name); shape != shapes_.end())
-        return ir::GivenType{shape->second, std::nullopt};
-      return std::nullopt;
-    };
+    const auto given = [&](const ir::Node& variable) { return state_.given_type(variable, shapes_); };
     try {
       infer_graph(known, given, /*train=*/false, state_.file);
       graph_.types = std::move(known.types);

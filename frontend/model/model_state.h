@@ -25,6 +25,9 @@ struct Model::State {
   void add_params(const std::vector<NamedArray>& params);
   /// Variables without a value, in topological order.
   std::vector<std::string> input_names() const;
+  /// The type that the model's values and these shapes give a variable, as far as they do.
+  std::optional<ir::GivenType> given_type(const ir::Node& variable,
+                                          const std::map<std::string, Shape>& shapes) const;
   /// Throws for a shape of another variable than these.
   void require_inputs(const std::map<std::string, Shape>& shapes) const;
 

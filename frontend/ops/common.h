@@ -94,10 +94,10 @@ AttrSpec of_gradient(AttrSpec spec);   ///< affects only the operator's gradient
 AttrSpec library_hint(AttrSpec spec);  ///< selects an implementation in MXNet
 AttrSpec context_attr();               ///< "ctx"
 
-/// Throws if the inputs of `what` have different dtypes.
 /// i64 indices of an axis. Under Check::indices a call in which one is not in [0, extent) throws; otherwise
 /// the operator takes the nearest one.
 Value clipped_indices(Primitives& p, Value indices, std::int64_t extent);
+/// Throws if the inputs of `what` have different dtypes.
 void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what);
 /// The same before both are widened: half precision and float32 may meet. The message has the dtypes as they
 /// are.

@@ -3,6 +3,7 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "runtime/fail.h"
+#include "runtime/median.h"
 
 #include <kiln/autograd.h>
 #include <kiln/benchmark.h>
@@ -26,13 +27,6 @@ double timed(const std::function<void()>& call) {
   const auto begin = BenchmarkClock::now();
   call();
   return microseconds_since(begin);
-}
-
-/// The median; `times` are reordered.
-double median_of(std::vector<double>& times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
 }
 
 double deviation_of(std::vector<double> times, double median) {

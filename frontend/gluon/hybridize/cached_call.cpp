@@ -47,7 +47,7 @@ ArrayPlace place_of(std::span<const Tensor> inputs, std::size_t i) {
     if (TensorAccess::array(inputs[j]) != TensorAccess::array(inputs[i])) continue;
     place.array = static_cast<std::uint32_t>(j);
     place.distance = TensorAccess::offset(inputs[i]) - TensorAccess::offset(inputs[j]);
-    if (TensorAccess::is_array(inputs[i]) && TensorAccess::is_array(inputs[j])) place.value = place.array;
+    if (are_one_value(inputs[i], inputs[j])) place.value = place.array;
   }
   return place;
 }

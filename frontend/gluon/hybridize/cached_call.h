@@ -23,6 +23,13 @@
 
 namespace kiln {
 
+/// Whether both inputs of a call are the whole of one array: they are one value, and so are equal views of
+/// them.
+inline bool are_one_value(const Tensor& a, const Tensor& b) {
+  return detail::TensorAccess::array(a) == detail::TensorAccess::array(b) &&
+         detail::TensorAccess::is_array(a) && detail::TensorAccess::is_array(b);
+}
+
 /// The signature of a recording of hybrid_forward: shapes, dtypes, mode, and which inputs are views of the
 /// same array.
 struct CallSignature {
@@ -33,7 +40,7 @@ struct CallSignature {
     /// elements.
     std::uint32_t array;
     std::int64_t distance;
-    /// The first input that is the same value (possibly this one): both are the whole of one array.
+    /// The first input that is the same value (possibly this one).
     std::uint32_t value;
     bool operator==(const Input&) const = default;
   };

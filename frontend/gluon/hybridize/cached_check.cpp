@@ -253,17 +253,14 @@ namespace {
 
 Check read_checks() {
   Check all = Check::none;
-  std::string_view rest = env("KILN_CHECK").value_or("");
-  while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+  for (const std::string_view word : env_words("KILN_CHECK")) {
     if (word == "recording")
       all = all | Check::recording;
     else if (word == "bits")
       all = all | Check::bits;
     else if (word == "indices")
       all = all | Check::indices;
-    else if (!word.empty())
+    else
       warn_once(
           "KILN_CHECK",
           fmt::format("KILN_CHECK: unknown check \"{}\"; the checks are recording, bits and indices", word));

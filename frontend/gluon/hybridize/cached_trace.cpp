@@ -143,12 +143,9 @@ Tensors detail::BlockAccess::record(HybridBlock& block, CallTrace& trace, std::s
   for (std::size_t i = 0; i < types.size(); ++i)
     traced.push_back(trace.input(types.size() == 1 ? "data" : "data" + std::to_string(i), types[i],
                                  given.empty() ? Tensor() : given[i]));
-  // An array that is given twice is one value, whose views are one value each (CallSignature::Input::value).
   for (std::size_t i = 0; i < given.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (TensorAccess::array(given[i]) == TensorAccess::array(given[j]) &&
-          TensorAccess::is_array(given[i]) && TensorAccess::is_array(given[j]))
-        traced[i] = traced[j];
+      if (are_one_value(given[i], given[j])) traced[i] = traced[j];
   const Tensors results = run(block, traced);
   if (results.empty())
     fail("{}hybrid_forward of {} returned no tensor", line_prefix(CallSite::caller()), block.name());

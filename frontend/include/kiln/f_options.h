@@ -10,9 +10,10 @@
 #include <vector>
 
 /// The named arguments of operators, with MXNet's names and order. Use designated initialisers, in the order
-/// of the members: C++ rejects another order ("designator order for field"). `F.Convolution(x, w, b, {.kernel
-/// = {3, 3}, .num_filter = 8})`. The graph and exported files record only the given arguments; others have
-/// the operator's default. `name` names the node, prefixed by the current name scope.
+/// of the members: C++ rejects another order ("designator order for field"), as in
+/// `F.Convolution(x, w, b, {.kernel = {3, 3}, .num_filter = 8})`. The graph and exported files record only
+/// the given arguments; others have the operator's default. `name` names the node, prefixed by the current
+/// name scope.
 namespace kiln {
 
 /// A number that keeps whether it was given as an integer: "1" or "1.0" in files.
