@@ -54,6 +54,8 @@ struct AttrSpec {
   std::string_view ignored = {};
   /// Words that programs give to the wrong operator, and their place: the message names it.
   std::vector<std::pair<std::string_view, std::string_view>> elsewhere = {};
+  /// What the attribute says, with its unit, range, and letters of the operator's shapes.
+  std::string_view meaning = {};
 };
 
 /// The attributes of one node: a few (name, value) pairs in the order of the call. Names are string literals

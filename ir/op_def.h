@@ -1,6 +1,7 @@
 // The definition of an operator.
 #pragma once
 #include "ir/attrs.h"
+#include "ir/op_reference.h"
 #include "ir/primitives.h"
 #include "ir/shape_rule.h"
 
@@ -36,6 +37,7 @@ struct OpDef {
   std::vector<std::string_view> aliases = {};
   /// One sentence for `kiln ops NAME`.
   std::string_view summary;
+  OpReference reference = {};
   /// Input names in order. Composing a symbol makes a variable NODE_NAME for each missing input.
   std::vector<std::string_view> inputs;
   /// The inputs are a list. `count_attr` ("num_args") names the attribute with its length; empty if none.

@@ -129,20 +129,41 @@ std::int64_t count_of(const Attrs& a, std::string_view name) {
   return count;
 }
 
-AttrSpec real_attr(std::string_view name, double fallback) { return {name, AttrKind::real, fallback}; }
-AttrSpec int_attr(std::string_view name, std::int64_t fallback) {
-  return {name, AttrKind::integer, fallback};
+AttrSpec meaning(AttrSpec spec, std::string_view sentence) {
+  spec.meaning = sentence;
+  return spec;
 }
-AttrSpec bool_attr(std::string_view name, bool fallback) { return {name, AttrKind::boolean, fallback}; }
-AttrSpec tuple_attr(std::string_view name) { return {name, AttrKind::tuple, Shape{}}; }
-AttrSpec or_none(std::string_view name, AttrKind kind) { return {name, kind, None{}, true}; }
-AttrSpec tuple_or_none(std::string_view name) { return or_none(name, AttrKind::tuple); }
-AttrSpec required(std::string_view name, AttrKind kind) { return {name, kind, std::nullopt}; }
-AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std::string_view> words) {
-  return {name, AttrKind::word, std::move(fallback), false, std::move(words)};
+AttrSpec real_attr(std::string_view name, double fallback, std::string_view sentence) {
+  return meaning({name, AttrKind::real, fallback}, sentence);
 }
-AttrSpec dtype_attr(std::string fallback) { return {"dtype", AttrKind::dtype, std::move(fallback)}; }
-AttrSpec dtype_or_none() { return or_none("dtype", AttrKind::dtype); }
+AttrSpec int_attr(std::string_view name, std::int64_t fallback, std::string_view sentence) {
+  return meaning({name, AttrKind::integer, fallback}, sentence);
+}
+AttrSpec bool_attr(std::string_view name, bool fallback, std::string_view sentence) {
+  return meaning({name, AttrKind::boolean, fallback}, sentence);
+}
+AttrSpec tuple_attr(std::string_view name, std::string_view sentence) {
+  return meaning({name, AttrKind::tuple, Shape{}}, sentence);
+}
+AttrSpec or_none(std::string_view name, AttrKind kind, std::string_view sentence) {
+  return meaning({name, kind, None{}, true}, sentence);
+}
+AttrSpec tuple_or_none(std::string_view name, std::string_view sentence) {
+  return or_none(name, AttrKind::tuple, sentence);
+}
+AttrSpec required(std::string_view name, AttrKind kind, std::string_view sentence) {
+  return meaning({name, kind, std::nullopt}, sentence);
+}
+AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std::string_view> words,
+                   std::string_view sentence) {
+  return meaning({name, AttrKind::word, std::move(fallback), false, std::move(words)}, sentence);
+}
+AttrSpec dtype_attr(std::string fallback) {
+  return meaning({"dtype", AttrKind::dtype, std::move(fallback)}, "The result's dtype.");
+}
+AttrSpec dtype_or_none() {
+  return or_none("dtype", AttrKind::dtype, "The result's dtype; None: the input's.");
+}
 AttrSpec ignored(AttrSpec spec, std::string_view reason) {
   spec.ignored = reason;
   return spec;

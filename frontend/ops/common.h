@@ -19,6 +19,7 @@ using ir::Binary;
 using ir::Compare;
 using ir::None;
 using ir::OpDef;
+using ir::OpReference;
 using ir::Primitives;
 using ir::Reduce;
 using ir::times;
@@ -77,22 +78,25 @@ int outputs(const Attrs&) {
   return n;
 }
 
-// Common attributes.
-AttrSpec real_attr(std::string_view name, double fallback);
-AttrSpec int_attr(std::string_view name, std::int64_t fallback);
-AttrSpec bool_attr(std::string_view name, bool fallback);
-AttrSpec tuple_attr(std::string_view name);              ///< default: ()
-AttrSpec or_none(std::string_view name, AttrKind kind);  ///< default: None
-AttrSpec tuple_or_none(std::string_view name);
-AttrSpec required(std::string_view name, AttrKind kind);
-AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std::string_view> words);
-AttrSpec dtype_attr(std::string fallback);  ///< "dtype"
+// Common attributes. `meaning` is the attribute's sentence in the reference.
+AttrSpec real_attr(std::string_view name, double fallback, std::string_view meaning = {});
+AttrSpec int_attr(std::string_view name, std::int64_t fallback, std::string_view meaning = {});
+AttrSpec bool_attr(std::string_view name, bool fallback, std::string_view meaning = {});
+AttrSpec tuple_attr(std::string_view name, std::string_view meaning = {});              ///< default: ()
+AttrSpec or_none(std::string_view name, AttrKind kind, std::string_view meaning = {});  ///< default: None
+AttrSpec tuple_or_none(std::string_view name, std::string_view meaning = {});
+AttrSpec required(std::string_view name, AttrKind kind, std::string_view meaning = {});
+AttrSpec word_attr(std::string_view name, std::string fallback, std::vector<std::string_view> words,
+                   std::string_view meaning = {});
+AttrSpec dtype_attr(std::string fallback);  ///< "dtype" of the result
 AttrSpec dtype_or_none();
 /// An attribute that no result depends on, with the reason.
 AttrSpec ignored(AttrSpec spec, std::string_view reason);
 AttrSpec of_gradient(AttrSpec spec);   ///< affects only the operator's gradient
 AttrSpec library_hint(AttrSpec spec);  ///< selects an implementation in MXNet
 AttrSpec context_attr();               ///< "ctx"
+/// The same attribute with this sentence.
+AttrSpec meaning(AttrSpec spec, std::string_view sentence);
 
 /// i64 indices of an axis. Under Check::indices a call in which one is not in [0, extent) throws; otherwise
 /// the operator takes the nearest one.
