@@ -54,7 +54,7 @@ struct AttrSpec {
   std::string_view ignored = {};
   /// Words that programs give to the wrong operator, and their place: the message names it.
   std::vector<std::pair<std::string_view, std::string_view>> elsewhere = {};
-  /// What the attribute says, with its unit, range, and letters of the operator's shapes.
+  /// The attribute's sentence in the reference, with its unit, range, and letters of the operator's shapes.
   std::string_view meaning = {};
 };
 

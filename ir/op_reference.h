@@ -1,4 +1,4 @@
-// What the reference says of an operator.
+// The reference of an operator, as fields of text.
 #pragma once
 #include <string_view>
 
@@ -13,10 +13,10 @@ struct OpReference {
   std::string_view shapes = {};
   std::string_view dtypes = {};        ///< the dtypes of inputs, and the result's
   std::string_view broadcasting = {};  ///< how inputs of other shapes are aligned; empty: they are not
-  std::string_view nan = {};           ///< what a NaN among the elements gives
+  std::string_view nan = {};           ///< the result of a NaN among the elements
   std::string_view ties = {};          ///< which of equal elements, or of halves, is taken; empty: none exist
-  std::string_view empty = {};         ///< what arrays and axes without elements give
-  std::string_view integers = {};      ///< what integer inputs give, and how they are computed
+  std::string_view empty = {};         ///< the result of arrays and axes without elements
+  std::string_view integers = {};      ///< the result of integer inputs, and its computation
   std::string_view gradient = {};      ///< the gradient by input, as a formula in g
   std::string_view formula = {};       ///< the result, as a formula
   std::string_view source = {};        ///< where the semantics are from, and where Kiln differs
