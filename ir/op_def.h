@@ -38,6 +38,9 @@ struct OpDef {
   /// One sentence for `kiln ops NAME`.
   std::string_view summary;
   OpReference reference = {};
+  /// The C++ function that tools/reference writes, as "contrib::quadratic". Empty: it follows from the name,
+  /// as frontend/ops/README.md says. "none": there is none.
+  std::string_view spelling = {};
   /// Input names in order. Composing a symbol makes a variable NODE_NAME for each missing input.
   std::vector<std::string_view> inputs;
   /// The inputs are a list. `count_attr` ("num_args") names the attribute with its length; empty if none.
@@ -111,6 +114,12 @@ struct OpDef {
 const OpDef* find_op(std::string_view name);
 /// All operators, by family and in the order of their lists.
 std::span<const OpDef* const> all_ops();
+/// A list of operators of one kind, and the words for it.
+struct OpFamily {
+  std::string_view title;
+  std::span<const OpDef> ops;
+};
+std::span<const OpFamily> op_families();
 /// The known name nearest to a misspelt one, for messages; empty if none is near.
 std::string_view nearest_op(std::string_view name);
 

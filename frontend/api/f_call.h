@@ -1,6 +1,7 @@
 // Helpers that call an operator by its name, for the functions of F.
 #pragma once
 #include "frontend/call/invoke.h"
+#include "frontend/call/numpy_scope.h"
 #include "frontend/call/op_named.h"
 
 #include <kiln/f.h>
@@ -23,7 +24,19 @@ Tensor call(std::initializer_list<const Tensor*> inputs, std::source_location wh
   return call<name>(inputs, CallAttributes<1>(), where);
 }
 
-/// The same for operators with a list of inputs.
+/// The same in numpy mode.
+template <OpName name, std::size_t N = 1>
+Tensor np_call(std::initializer_list<const Tensor*> inputs, const CallAttributes<N>& given,
+               std::source_location where, std::string_view node_name = {}) {
+  const NumpyScope scope;
+  return call<name>(inputs, given, where, node_name);
+}
+template <OpName name>
+Tensor np_call(std::initializer_list<const Tensor*> inputs, std::source_location where) {
+  return np_call<name>(inputs, CallAttributes<1>(), where);
+}
+
+/// call() for operators with a list of inputs.
 template <OpName name, std::size_t N>
 Tensor call_list(const std::vector<Tensor>& inputs, const CallAttributes<N>& given,
                  std::source_location where, std::string_view node_name = {}) {

@@ -32,36 +32,6 @@ Tensor F::space_to_depth(const Tensor& x, std::int64_t block_size, Where where) 
   return with_integer<"space_to_depth">({&x}, "block_size", block_size, where);
 }
 
-Tensor F::im2col(const Tensor& x, const Im2colOptions& o, Where where) {
-  CallAttributes<4> given;
-  given.set_tuple("kernel", o.kernel);
-  given.set_tuple("stride", o.stride);
-  given.set_tuple("dilate", o.dilate);
-  given.set_tuple("pad", o.pad);
-  return call<"im2col">({&x}, given, where, o.name);
-}
-
-Tensor F::Crop(const Tensors& data, const CropOptions& o, Where where) {
-  CallAttributes<3> given;
-  given.set_tuple("offset", o.offset);
-  given.set_tuple("h_w", o.h_w);
-  given.set("center_crop", o.center_crop);
-  return call_list<"Crop">(data, given, where, o.name);
-}
-
-Tensor F::contrib_operators::div_sqrt_dim(const Tensor& x, Where where) {
-  return call<"_contrib_div_sqrt_dim">({&x}, where);
-}
-
-Tensor F::contrib_operators::arange_like(const Tensor& x, const ArangeLikeOptions& o, Where where) {
-  CallAttributes<4> given;
-  given.set("start", o.start);
-  given.set("step", o.step);
-  given.set("repeat", o.repeat);
-  given.set("axis", o.axis);
-  return call<"_contrib_arange_like">({&x}, given, where, o.name);
-}
-
 Tensor F::contrib_operators::AdaptiveAvgPooling2D(const Tensor& x, const Shape& output_size, Where where) {
   CallAttributes<1> given;
   given.set_tuple("output_size", output_size);
@@ -83,25 +53,12 @@ Tensor F::contrib_operators::gradientmultiplier(const Tensor& x, Number scalar, 
   return call<"_contrib_gradientmultiplier">({&x}, given, where);
 }
 
-Tensor F::contrib_operators::index_copy(const Tensor& old_tensor, const Tensor& index_vector,
-                                        const Tensor& new_tensor, Where where) {
-  return call<"_contrib_index_copy">({&old_tensor, &index_vector, &new_tensor}, where);
-}
-
 Tensor F::contrib_operators::interleaved_matmul_selfatt_qk(const Tensor& x, std::int64_t heads, Where where) {
   return with_integer<"_contrib_interleaved_matmul_selfatt_qk">({&x}, "heads", heads, where);
 }
 Tensor F::contrib_operators::interleaved_matmul_selfatt_valatt(const Tensor& x, const Tensor& attention,
                                                                std::int64_t heads, Where where) {
   return with_integer<"_contrib_interleaved_matmul_selfatt_valatt">({&x, &attention}, "heads", heads, where);
-}
-
-Tensor F::contrib_operators::quadratic(const Tensor& x, const QuadraticOptions& o, Where where) {
-  CallAttributes<3> given;
-  given.set("a", o.a);
-  given.set("b", o.b);
-  given.set("c", o.c);
-  return call<"_contrib_quadratic">({&x}, given, where, o.name);
 }
 
 }  // namespace kiln

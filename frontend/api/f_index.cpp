@@ -42,22 +42,10 @@ Tensor F::one_hot(const Tensor& indices, const OneHotOptions& o, Where where) {
   return call<"one_hot">({&indices}, given, where, o.name);
 }
 
-Tensor F::gather_nd(const Tensor& x, const Tensor& indices, Where where) {
-  return call<"gather_nd">({&x, &indices}, where);
-}
-
 Tensor F::scatter_nd(const Tensor& x, const Tensor& indices, const Shape& shape, Where where) {
   CallAttributes<1> given;
   given.set("shape", ir::AttrValue(shape));
   return call<"scatter_nd">({&x, &indices}, given, where);
-}
-
-Tensor F::diag(const Tensor& x, const DiagOptions& o, Where where) {
-  CallAttributes<3> given;
-  given.set("k", o.k);
-  given.set("axis1", o.axis1);
-  given.set("axis2", o.axis2);
-  return call<"diag">({&x}, given, where, o.name);
 }
 
 Tensor F::SequenceMask(const Tensor& x, const Tensor& lengths, const SequenceOptions& o, Where where) {

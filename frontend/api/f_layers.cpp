@@ -135,20 +135,6 @@ Tensor F::LayerNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, co
   return call<"LayerNorm">({&x, &gamma, &beta}, given, where, o.name);
 }
 
-Tensor F::Dropout(const Tensor& x, const DropoutOptions& o, Where where) {
-  CallAttributes<3> given;
-  given.set("p", o.p);
-  given.set("mode", o.mode);
-  given.set_tuple("axes", o.axes);
-  return call<"Dropout">({&x}, given, where, o.name);
-}
-
-Tensor F::Activation(const Tensor& x, const ActivationOptions& o, Where where) {
-  CallAttributes<1> given;
-  given.set("act_type", ir::AttrValue(o.act_type));
-  return call<"Activation">({&x}, given, where, o.name);
-}
-
 Tensor F::LeakyReLU(const Tensor& x, const LeakyReLUOptions& o, Where where) {
   return call<"LeakyReLU">({&x}, attributes(o), where, o.name);
 }
@@ -163,18 +149,6 @@ Tensor F::softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
 
 Tensor F::log_softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
   return call<"log_softmax">({&x}, attributes(o), where, o.name);
-}
-
-Tensor F::Embedding(const Tensor& x, const Tensor& weight, const EmbeddingOptions& o, Where where) {
-  CallAttributes<3> given;
-  given.set("input_dim", ir::AttrValue(o.input_dim));
-  given.set("output_dim", ir::AttrValue(o.output_dim));
-  given.set("dtype", o.dtype);
-  return call<"Embedding">({&x, &weight}, given, where, o.name);
-}
-
-Tensor F::dot(const Tensor& a, const Tensor& b, const DotOptions& o, Where where) {
-  return call<"dot">({&a, &b}, attributes(o), where, o.name);
 }
 
 Tensor F::batch_dot(const Tensor& a, const Tensor& b, const DotOptions& o, Where where) {

@@ -36,14 +36,6 @@ Tensor F::linalg::syrk(const Tensor& A, const SyrkOptions& o, Where where) {
   return call<"_linalg_syrk">({&A}, given, where, o.name);
 }
 
-Tensor F::khatri_rao(const Tensors& args, Where where) {
-  return call_list<"khatri_rao">(args, CallAttributes<1>(), where);
-}
-
-Tensor F::argmax_channel(const Tensor& x, Where where) { return call<"argmax_channel">({&x}, where); }
-Tensor F::batch_take(const Tensor& a, const Tensor& indices, Where where) {
-  return call<"batch_take">({&a, &indices}, where);
-}
 Tensor F::ravel_multi_index(const Tensor& x, const Shape& shape, Where where) {
   return with_shape<"ravel_multi_index">(x, shape, where);
 }

@@ -18,22 +18,6 @@ Tensor F::InstanceNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta,
   return call<"InstanceNorm">({&x, &gamma, &beta}, given, where, o.name);
 }
 
-Tensor F::L2Normalization(const Tensor& x, const L2NormalizationOptions& o, Where where) {
-  CallAttributes<2> given;
-  given.set("eps", o.eps);
-  given.set("mode", o.mode);
-  return call<"L2Normalization">({&x}, given, where, o.name);
-}
-
-Tensor F::LRN(const Tensor& x, const LRNOptions& o, Where where) {
-  CallAttributes<4> given;
-  given.set("alpha", o.alpha);
-  given.set("beta", o.beta);
-  given.set("knorm", o.knorm);
-  given.set("nsize", ir::AttrValue(o.nsize));
-  return call<"LRN">({&x}, given, where, o.name);
-}
-
 F::Tensors F::moments(const Tensor& x, const MomentsOptions& o, Where where) {
   CallAttributes<2> given;
   given.set("axes", o.axes);

@@ -9,14 +9,6 @@ namespace kiln {
 using Npx = struct F::npx;
 using Where = F::Where;
 
-Tensor Npx::relu(const Tensor& x, Where where) {
-  const NumpyScope scope;
-  return call<"_npx_relu">({&x}, where);
-}
-Tensor Npx::sigmoid(const Tensor& x, Where where) {
-  const NumpyScope scope;
-  return call<"_npx_sigmoid">({&x}, where);
-}
 Tensor Npx::reshape(const Tensor& a, const Shape& newshape, Where where) {
   const NumpyScope scope;
   CallAttributes<1> given;

@@ -10,16 +10,6 @@ namespace {
 using ir::AttrValue;
 using Where = F::Where;
 
-template <OpName op, std::size_t N = 1>
-Tensor np_call(std::initializer_list<const Tensor*> inputs, const CallAttributes<N>& given, Where where,
-               std::string_view name = {}) {
-  const NumpyScope scope;
-  return call<op>(inputs, given, where, name);
-}
-template <OpName op>
-Tensor np_call(std::initializer_list<const Tensor*> inputs, Where where) {
-  return np_call<op>(inputs, CallAttributes<1>(), where);
-}
 template <OpName op, class T>
 Tensor np_call(const Tensor& x, std::string_view attr, T value, Where where) {
   CallAttributes<1> given;
@@ -85,39 +75,6 @@ void set_context(auto& given) { given.set("ctx", AttrValue(std::string("cpu(0)")
 
 using Numpy = struct F::numpy;
 
-Tensor Numpy::negative(const Tensor& x, Where where) { return np_call<"_npi_negative">({&x}, where); }
-Tensor Numpy::reciprocal(const Tensor& x, Where where) { return np_call<"_npi_reciprocal">({&x}, where); }
-Tensor Numpy::abs(const Tensor& x, Where where) { return np_call<"_npi_abs">({&x}, where); }
-Tensor Numpy::absolute(const Tensor& x, Where where) { return np_call<"_npi_absolute">({&x}, where); }
-Tensor Numpy::sign(const Tensor& x, Where where) { return np_call<"_npi_sign">({&x}, where); }
-Tensor Numpy::rint(const Tensor& x, Where where) { return np_call<"_npi_rint">({&x}, where); }
-Tensor Numpy::ceil(const Tensor& x, Where where) { return np_call<"_npi_ceil">({&x}, where); }
-Tensor Numpy::floor(const Tensor& x, Where where) { return np_call<"_npi_floor">({&x}, where); }
-Tensor Numpy::trunc(const Tensor& x, Where where) { return np_call<"_npi_trunc">({&x}, where); }
-Tensor Numpy::fix(const Tensor& x, Where where) { return np_call<"_npi_fix">({&x}, where); }
-Tensor Numpy::square(const Tensor& x, Where where) { return np_call<"_npi_square">({&x}, where); }
-Tensor Numpy::sqrt(const Tensor& x, Where where) { return np_call<"_npi_sqrt">({&x}, where); }
-Tensor Numpy::cbrt(const Tensor& x, Where where) { return np_call<"_npi_cbrt">({&x}, where); }
-Tensor Numpy::exp(const Tensor& x, Where where) { return np_call<"_npi_exp">({&x}, where); }
-Tensor Numpy::expm1(const Tensor& x, Where where) { return np_call<"_npi_expm1">({&x}, where); }
-Tensor Numpy::log(const Tensor& x, Where where) { return np_call<"_npi_log">({&x}, where); }
-Tensor Numpy::log10(const Tensor& x, Where where) { return np_call<"_npi_log10">({&x}, where); }
-Tensor Numpy::log2(const Tensor& x, Where where) { return np_call<"_npi_log2">({&x}, where); }
-Tensor Numpy::log1p(const Tensor& x, Where where) { return np_call<"_npi_log1p">({&x}, where); }
-Tensor Numpy::sin(const Tensor& x, Where where) { return np_call<"_npi_sin">({&x}, where); }
-Tensor Numpy::cos(const Tensor& x, Where where) { return np_call<"_npi_cos">({&x}, where); }
-Tensor Numpy::tan(const Tensor& x, Where where) { return np_call<"_npi_tan">({&x}, where); }
-Tensor Numpy::arcsin(const Tensor& x, Where where) { return np_call<"_npi_arcsin">({&x}, where); }
-Tensor Numpy::arccos(const Tensor& x, Where where) { return np_call<"_npi_arccos">({&x}, where); }
-Tensor Numpy::arctan(const Tensor& x, Where where) { return np_call<"_npi_arctan">({&x}, where); }
-Tensor Numpy::sinh(const Tensor& x, Where where) { return np_call<"_npi_sinh">({&x}, where); }
-Tensor Numpy::cosh(const Tensor& x, Where where) { return np_call<"_npi_cosh">({&x}, where); }
-Tensor Numpy::tanh(const Tensor& x, Where where) { return np_call<"_npi_tanh">({&x}, where); }
-Tensor Numpy::arcsinh(const Tensor& x, Where where) { return np_call<"_npi_arcsinh">({&x}, where); }
-Tensor Numpy::arccosh(const Tensor& x, Where where) { return np_call<"_npi_arccosh">({&x}, where); }
-Tensor Numpy::arctanh(const Tensor& x, Where where) { return np_call<"_npi_arctanh">({&x}, where); }
-Tensor Numpy::degrees(const Tensor& x, Where where) { return np_call<"_npi_degrees">({&x}, where); }
-Tensor Numpy::radians(const Tensor& x, Where where) { return np_call<"_npi_radians">({&x}, where); }
 Tensor Numpy::clip(const Tensor& a, Number a_min, Number a_max, Where where) {
   const NumpyScope scope;
   return F::clip(a, a_min, a_max, where);
@@ -166,10 +123,6 @@ Tensor Numpy::less(const Operand& a, const Operand& b, Where where) {
 Tensor Numpy::less_equal(const Operand& a, const Operand& b, Where where) {
   return binary<"_npi_less_equal", "_npi_less_equal_scalar", "_npi_greater_equal_scalar">(a, b, where);
 }
-Tensor Numpy::where(const Tensor& condition, const Tensor& x, const Tensor& y, Where where) {
-  return np_call<"_npi_where">({&condition, &x, &y}, where);
-}
-
 Tensor Numpy::sum(const Tensor& a, const NumpyReduceOptions& o, Where where) {
   return np_call<"_np_sum">({&a}, attributes(o), where, o.name);
 }
@@ -202,12 +155,6 @@ Tensor Numpy::argmin(const Tensor& a, const ArgReduceOptions& o, Where where) {
   return np_call<"_npi_argmin">({&a}, numpy_attributes(o), where, o.name);
 }
 
-Tensor Numpy::dot(const Tensor& a, const Tensor& b, Where where) {
-  return np_call<"_np_dot">({&a, &b}, where);
-}
-Tensor Numpy::matmul(const Tensor& a, const Tensor& b, Where where) {
-  return np_call<"_npi_matmul">({&a, &b}, where);
-}
 Tensor Numpy::tensordot(const Tensor& a, const Tensor& b, int axes, Where where) {
   CallAttributes<1> given;
   given.set("axes", AttrValue(::std::int64_t{axes}));

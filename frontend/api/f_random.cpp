@@ -72,6 +72,4 @@ Tensor F::random::normal_like(const Tensor& x, Number loc, Number scale, Where w
   return call<"_random_normal_like">({&x}, given, where);
 }
 
-Tensor F::shuffle(const Tensor& x, Where where) { return call<"shuffle">({&x}, where); }
-
 }  // namespace kiln

@@ -228,13 +228,6 @@ F::Tensors F::split_v2(const Tensor& x, const SplitV2Options& o, Where where) {
   return parts("_split_v2", x, given, where, o.name);
 }
 
-Tensor F::slice(const Tensor& x, const SliceOptions& o, Where where) {
-  CallAttributes<3> given;
-  given.set("begin", ir::AttrValue(o.begin));
-  given.set("end", ir::AttrValue(o.end));
-  if (!o.step.empty()) given.set("step", ir::AttrValue(o.step));
-  return call<"slice">({&x}, given, where, o.name);
-}
 Tensor F::slice_axis(const Tensor& x, const SliceAxisOptions& o, Where where) {
   CallAttributes<3> given;
   given.set("axis", ir::AttrValue(o.axis));

@@ -1,4 +1,5 @@
-// The definitions of operators as data, for `kiln ops`.
+// The definitions of operators as data: their reference, for `kiln ops` and tools/reference.
+#include "frontend/api/op_spellings.h"
 #include "ir/op_def.h"
 #include "runtime/fail.h"
 
@@ -37,17 +38,40 @@ std::string kind_text(const ir::AttrSpec& spec) {
   return spec.or_none ? plain() + " or None" : plain();
 }
 
-OpDoc describe(const ir::OpDef& op) {
+bool is_plain(const ir::OpDef& op) {
+  return !op.active_inputs && !op.counted_outputs && op.aux.empty() && op.bodies == 0;
+}
+
+OpDoc describe(const ir::OpDef& op, std::string_view family) {
   OpDoc doc;
   doc.name = op.name;
   doc.aliases.assign(op.aliases.begin(), op.aliases.end());
+  doc.family = family;
   doc.summary = op.summary;
   doc.inputs.assign(op.inputs.begin(), op.inputs.end());
   doc.variadic = op.variadic;
+  doc.plain = is_plain(op);
+  doc.spelling = op.spelling;
   for (const ir::AttrSpec& spec : op.attrs)
-    doc.attributes.push_back({std::string(spec.name), kind_text(spec),
-                              spec.fallback ? std::optional(ir::to_text(*spec.fallback)) : std::nullopt,
-                              std::string(spec.ignored)});
+    doc.attributes.push_back(
+        {.name = std::string(spec.name),
+         .kind = kind_text(spec),
+         .fallback = spec.fallback ? std::optional(ir::to_text(*spec.fallback)) : std::nullopt,
+         .meaning = std::string(spec.meaning),
+         .ignored = std::string(spec.ignored)});
+  for (const OpSpelling& s : op_spellings())
+    if (s.op == op.name) doc.spellings.emplace_back(s.cxx);
+  const ir::OpReference& r = op.reference;
+  doc.shapes = r.shapes;
+  doc.dtypes = r.dtypes;
+  doc.broadcasting = r.broadcasting;
+  doc.nan = r.nan;
+  doc.ties = r.ties;
+  doc.empty = r.empty;
+  doc.integers = r.integers;
+  doc.gradient = r.gradient;
+  doc.formula = r.formula;
+  doc.source = r.source;
   return doc;
 }
 
@@ -55,13 +79,17 @@ OpDoc describe(const ir::OpDef& op) {
 
 std::vector<OpDoc> op_docs() {
   std::vector<OpDoc> docs;
-  for (const ir::OpDef* op : ir::all_ops()) docs.push_back(describe(*op));
+  for (const ir::OpFamily& family : ir::op_families())
+    for (const ir::OpDef& op : family.ops) docs.push_back(describe(op, family.title));
   std::sort(docs.begin(), docs.end(), [](const OpDoc& a, const OpDoc& b) { return a.name < b.name; });
   return docs;
 }
 
 OpDoc op_doc(std::string_view name) {
-  if (const ir::OpDef* op = ir::find_op(name)) return describe(*op);
+  if (const ir::OpDef* op = ir::find_op(name))
+    for (const ir::OpFamily& family : ir::op_families())
+      if (!family.ops.empty() && op >= &family.ops.front() && op <= &family.ops.back())
+        return describe(*op, family.title);
   std::string_view near = ir::nearest_op(name);
   fail("there is no operator {}{}", name,
        near.empty() ? std::string("; `kiln ops` lists them") : fmt::format("; did you mean {}?", near));

@@ -9,41 +9,47 @@
 namespace kiln::ir {
 namespace {
 
+std::vector<OpFamily> families() {
+  return {
+      {"pointwise functions of one or more arrays", ops::elementwise_ops()},
+      {"an array with a number", ops::scalar_ops()},
+      {"creation", ops::create_ops()},
+      {"shapes and orders of elements", ops::shape_ops()},
+      {"broadcasting and tiling", ops::broadcast_ops()},
+      {"concatenation and stacking", ops::join_ops()},
+      {"slices", ops::slice_ops()},
+      {"reductions", ops::reduce_ops()},
+      {"contractions", ops::product_ops()},
+      {"dense layers, embedding, dropout, output layers", ops::nn_ops()},
+      {"convolution and its transpose", ops::conv_ops()},
+      {"pooling", ops::pooling_ops()},
+      {"resizing of images", ops::resample_ops()},
+      {"normalisation", ops::norm_ops()},
+      {"activations and softmax", ops::activation_ops()},
+      {"random numbers", ops::random_ops()},
+      {"gather and scatter", ops::index_ops()},
+      {"sorting, cumulative sums", ops::order_ops()},
+      {"sequences with lengths", ops::sequence_ops()},
+      {"loops and branches over subgraphs", ops::control_ops()},
+      {"fused recurrent layers", ops::rnn_ops()},
+      {"connectionist temporal classification", ops::ctc_ops()},
+      {"erfinv, gamma and gammaln", ops::special_ops()},
+      {"writes through views, made by Tensor", ops::view_ops()},
+      {"the backward pass of a recorded call", ops::gradient_ops()},
+      {"subgraphs with a gradient of the program", ops::function_ops()},
+      {"numpy: pointwise functions", ops::numpy_elementwise_ops()},
+      {"numpy: reductions", ops::numpy_reduce_ops()},
+      {"numpy: shapes, layouts and concatenation", ops::numpy_shape_ops()},
+      {"numpy: creation", ops::numpy_create_ops()},
+      {"numpy: dot, matmul, tensordot", ops::numpy_product_ops()},
+      {"numpy: Einstein's sum convention", ops::numpy_einsum_ops()},
+  };
+}
+
 std::vector<const OpDef*> collect() {
   std::vector<const OpDef*> all;
-  for (auto family : {ops::elementwise_ops,
-                      ops::scalar_ops,
-                      ops::create_ops,
-                      ops::shape_ops,
-                      ops::broadcast_ops,
-                      ops::join_ops,
-                      ops::slice_ops,
-                      ops::reduce_ops,
-                      ops::product_ops,
-                      ops::nn_ops,
-                      ops::conv_ops,
-                      ops::pooling_ops,
-                      ops::resample_ops,
-                      ops::norm_ops,
-                      ops::activation_ops,
-                      ops::random_ops,
-                      ops::index_ops,
-                      ops::order_ops,
-                      ops::sequence_ops,
-                      ops::control_ops,
-                      ops::rnn_ops,
-                      ops::ctc_ops,
-                      ops::special_ops,
-                      ops::view_ops,
-                      ops::gradient_ops,
-                      ops::function_ops,
-                      ops::numpy_elementwise_ops,
-                      ops::numpy_reduce_ops,
-                      ops::numpy_shape_ops,
-                      ops::numpy_create_ops,
-                      ops::numpy_product_ops,
-                      ops::numpy_einsum_ops})
-    for (const OpDef& op : family()) all.push_back(&op);
+  for (const OpFamily& family : op_families())
+    for (const OpDef& op : family.ops) all.push_back(&op);
   return all;
 }
 
@@ -61,6 +67,7 @@ const std::unordered_map<std::string_view, const OpDef*>& by_name() {
 
 }  // namespace
 
+std::span<const OpFamily> op_families() { return once<families>(); }
 std::span<const OpDef* const> all_ops() { return once<collect>(); }
 
 const OpDef* find_op(std::string_view name) {

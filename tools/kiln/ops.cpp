@@ -1,4 +1,4 @@
-// kiln ops: lists the operators, or describes one.
+// kiln ops: lists the operators, or prints the reference of one, as text or as JSON.
 #include "tools/kiln/command.h"
 
 #include <kiln/op_docs.h>
@@ -6,9 +6,61 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace kiln::tool {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t page_width = 80;
+
+/// The sections of an operator's page, in their order, with the names that --json has for them.
+struct Section {
+  const char* key;
+  const char* label;
+  std::string OpDoc::*text;
+};
+constexpr Section sections[] = {{"shapes", "shapes", &OpDoc::shapes},
+                                {"formula", "formula", &OpDoc::formula},
+                                {"dtypes", "dtypes", &OpDoc::dtypes},
+                                {"broadcasting", "broadcasting", &OpDoc::broadcasting},
+                                {"nan", "NaN", &OpDoc::nan},
+                                {"ties", "ties", &OpDoc::ties},
+                                {"empty", "empty arrays", &OpDoc::empty},
+                                {"integers", "integers", &OpDoc::integers},
+                                {"gradient", "gradient", &OpDoc::gradient},
+                                {"source", "source", &OpDoc::source}};
+constexpr std::size_t label_width = 14;
+
+/// The lines of a text of at most this many columns, broken between words; a longer word has a line alone.
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+  std::vector<std::string> lines;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!lines.empty() && lines.back().size() + 1 + word.size() <= columns)
+      lines.back() += " " + word;
+    else
+      lines.push_back(word);
+  }
+  return lines;
+}
+
+/// The first line after `label`, the others below its text.
+void print_labelled(const std::string& label, const std::string& text) {
+  if (text.empty()) return;
+  std::string before = label;
+  for (const std::string& line : wrapped(text, page_width - label_width)) {
+    fmt::print("{:<{}}{}\n", before, label_width, line);
+    before.clear();
+  }
+}
+
+void print_indented(const std::string& text, std::size_t columns) {
+  for (const std::string& line : wrapped(text, page_width - columns))
+    fmt::print("{:{}}{}\n", "", columns, line);
+}
 
 void list_operators() {
   std::vector<OpDoc> docs = op_docs();
@@ -17,34 +69,69 @@ void list_operators() {
   for (const OpDoc& d : docs) fmt::print("{:{}}  {}\n", d.name, width, d.summary);
 }
 
+void print_attribute(const OpDoc::Attribute& a) {
+  print_indented(
+      fmt::format("{}: {}, {}", a.name, a.kind, a.fallback ? "default " + *a.fallback : "required"), 2);
+  print_indented(a.meaning, 6);
+  if (!a.ignored.empty()) print_indented(fmt::format("Ignored: {}.", a.ignored), 6);
+}
+
 void describe(const OpDoc& d) {
-  fmt::print("{}({}{})\n", d.name, fmt::join(d.inputs, ", "), d.variadic ? ", ..." : "");
-  if (!d.summary.empty()) fmt::print("  {}\n", d.summary);
-  if (!d.aliases.empty()) fmt::print("also: {}\n", fmt::join(d.aliases, ", "));
-  if (!d.attributes.empty()) fmt::print("attributes:\n");
-  std::size_t names = 0, kinds = 0;
-  for (const OpDoc::Attribute& a : d.attributes) {
-    names = std::max(names, a.name.size());
-    kinds = std::max(kinds, std::min<std::size_t>(a.kind.size(), 44));
-  }
+  print_indented(fmt::format("{}({}{})", d.name, fmt::join(d.inputs, ", "), d.variadic ? ", ..." : ""), 0);
+  print_indented(d.summary, 2);
+  fmt::print("\n");
+  print_labelled("C++", fmt::format("{}", fmt::join(d.spellings, ", ")));
+  print_labelled("also in files", fmt::format("{}", fmt::join(d.aliases, ", ")));
+  for (const Section& s : sections) print_labelled(s.label, d.*s.text);
+  if (d.attributes.empty()) return;
+  fmt::print("\nattributes\n");
+  for (const OpDoc::Attribute& a : d.attributes) print_attribute(a);
+}
+
+Json as_json(const OpDoc& d) {
+  Json attributes = Json::array();
   for (const OpDoc::Attribute& a : d.attributes)
-    fmt::print("  {:{}}  {:{}}  {}{}\n", a.name, names, a.kind, kinds,
-               a.fallback ? "= " + *a.fallback : "required",
-               a.ignored.empty() ? std::string() : "; ignored: " + a.ignored);
+    attributes.push_back({{"name", a.name},
+                          {"kind", a.kind},
+                          {"default", a.fallback ? Json(*a.fallback) : Json()},
+                          {"meaning", a.meaning},
+                          {"ignored", a.ignored}});
+  Json json{{"name", d.name},        {"aliases", d.aliases},     {"family", d.family},
+            {"summary", d.summary},  {"inputs", d.inputs},       {"variadic", d.variadic},
+            {"plain", d.plain},      {"attributes", attributes}, {"spellings", d.spellings},
+            {"spelling", d.spelling}};
+  for (const Section& s : sections) json[s.key] = d.*s.text;
+  return json;
+}
+
+void print_json(const std::string& name) {
+  Json json;
+  if (name.empty())
+    for (const OpDoc& d : op_docs()) json.push_back(as_json(d));
+  else
+    json = as_json(op_doc(name));
+  fmt::print("{}\n", json.dump(1));
 }
 
 }  // namespace
 
 void add_ops(CLI::App& app, Action& action) {
-  auto name = std::make_shared<std::string>();
-  CLI::App* c = app.add_subcommand("ops", "List the operators, or describe one");
-  c->add_option("NAME", *name, "An operator or an alias")->option_text(" ");
-  c->callback([name, &action] {
-    action = [name] {
-      if (name->empty())
+  struct Arguments {
+    std::string name;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* c = app.add_subcommand("ops", "List the operators, or print the reference of one");
+  c->add_option("NAME", arguments->name, "An operator or an alias")->option_text(" ");
+  c->add_flag("--json", arguments->json, "Print the reference as JSON; without NAME, of all operators");
+  c->callback([arguments, &action] {
+    action = [arguments] {
+      if (arguments->json)
+        print_json(arguments->name);
+      else if (arguments->name.empty())
         list_operators();
       else
-        describe(op_doc(*name));
+        describe(op_doc(arguments->name));
       return ok;
     };
   });

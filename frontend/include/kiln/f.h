@@ -16,6 +16,10 @@ namespace kiln {
 /// The last argument of every function is the caller's source location for errors, dumps and profiles. All
 /// throw kiln::Error for mismatched shapes or dtypes, with operator, shapes and line. Results are new arrays.
 /// All inputs of one call have one dtype unless stated otherwise. Thread rule: as Tensor.
+///
+/// The comment of a function says where its operator differs from these rules. A function of one array has
+/// its shape. Any dtype is taken, and the result has it. A NaN gives NaN. A gradient passes. `kiln ops NAME`
+/// and docs/operators.md have the rest: broadcasting, ties, empty arrays, integers, the gradient's formula.
 class KILN_API F {
  public:
   using Where = std::source_location;
@@ -26,289 +30,439 @@ class KILN_API F {
   /// "mxnet.ndarray" or "mxnet.symbol", as the tutorials print it.
   static std::string module_name();
 
-  // Pointwise: the result has the operand's shape and dtype.
-  static Tensor relu(const Tensor& data, Where where = Where::current());
-  static Tensor sigmoid(const Tensor& data, Where where = Where::current());
-  static Tensor tanh(const Tensor& data, Where where = Where::current());
-  static Tensor softsign(const Tensor& data, Where where = Where::current());
-  static Tensor exp(const Tensor& data, Where where = Where::current());
-  static Tensor log(const Tensor& data, Where where = Where::current());
-  static Tensor log2(const Tensor& data, Where where = Where::current());
-  static Tensor log10(const Tensor& data, Where where = Where::current());
-  static Tensor log1p(const Tensor& data, Where where = Where::current());
-  static Tensor expm1(const Tensor& data, Where where = Where::current());
-  static Tensor sqrt(const Tensor& data, Where where = Where::current());
-  static Tensor rsqrt(const Tensor& data, Where where = Where::current());
-  static Tensor cbrt(const Tensor& data, Where where = Where::current());
-  static Tensor rcbrt(const Tensor& data, Where where = Where::current());
-  static Tensor square(const Tensor& data, Where where = Where::current());
-  static Tensor reciprocal(const Tensor& data, Where where = Where::current());
+  // functions: written by tools/reference, from the definitions.
+  /// |x|. `kiln ops abs` has the rest.
   static Tensor abs(const Tensor& data, Where where = Where::current());
-  static Tensor sign(const Tensor& data, Where where = Where::current());
-  static Tensor negative(const Tensor& data, Where where = Where::current());
-  static Tensor floor(const Tensor& data, Where where = Where::current());
-  static Tensor ceil(const Tensor& data, Where where = Where::current());
-  static Tensor round(const Tensor& data, Where where = Where::current());
-  static Tensor rint(const Tensor& data, Where where = Where::current());
-  static Tensor trunc(const Tensor& data, Where where = Where::current());
-  static Tensor fix(const Tensor& data, Where where = Where::current());
-  static Tensor sin(const Tensor& data, Where where = Where::current());
-  static Tensor cos(const Tensor& data, Where where = Where::current());
-  static Tensor tan(const Tensor& data, Where where = Where::current());
-  static Tensor arcsin(const Tensor& data, Where where = Where::current());
+  /// relu, sigmoid, tanh, softrelu or softsign. `kiln ops Activation` has the rest.
+  static Tensor Activation(const Tensor& data, const ActivationOptions& options,
+                           Where where = Where::current());
+  /// The sum of arrays of one shape. `kiln ops add_n` has the rest.
+  static Tensor add_n(const Tensors& args, Where where = Where::current());
+  /// Casts x, for mixed precision. `kiln ops amp_cast` has the rest.
+  static Tensor amp_cast(const Tensor& data, const AmpCastOptions& options, Where where = Where::current());
+  /// The inverse of cos. `kiln ops arccos` has the rest.
   static Tensor arccos(const Tensor& data, Where where = Where::current());
-  static Tensor arctan(const Tensor& data, Where where = Where::current());
-  static Tensor sinh(const Tensor& data, Where where = Where::current());
-  static Tensor cosh(const Tensor& data, Where where = Where::current());
-  static Tensor arcsinh(const Tensor& data, Where where = Where::current());
+  /// The inverse of cosh. `kiln ops arccosh` has the rest.
   static Tensor arccosh(const Tensor& data, Where where = Where::current());
+  /// The inverse of sin. `kiln ops arcsin` has the rest.
+  static Tensor arcsin(const Tensor& data, Where where = Where::current());
+  /// The inverse of sinh. `kiln ops arcsinh` has the rest.
+  static Tensor arcsinh(const Tensor& data, Where where = Where::current());
+  /// The inverse of tan. `kiln ops arctan` has the rest.
+  static Tensor arctan(const Tensor& data, Where where = Where::current());
+  /// The inverse of tanh. `kiln ops arctanh` has the rest.
   static Tensor arctanh(const Tensor& data, Where where = Where::current());
-  static Tensor erf(const Tensor& data, Where where = Where::current());
-  static Tensor erfinv(const Tensor& data, Where where = Where::current());
-  static Tensor gamma(const Tensor& data, Where where = Where::current());
-  static Tensor gammaln(const Tensor& data, Where where = Where::current());
-  static Tensor degrees(const Tensor& data, Where where = Where::current());
-  static Tensor radians(const Tensor& data, Where where = Where::current());
-  static Tensor logical_not(const Tensor& data, Where where = Where::current());
-  static Tensor zeros_like(const Tensor& data, Where where = Where::current());
-  static Tensor ones_like(const Tensor& data, Where where = Where::current());
-  static Tensor identity(const Tensor& data, Where where = Where::current());
+  /// argmax over axis 1. `kiln ops argmax_channel` has the rest.
+  static Tensor argmax_channel(const Tensor& data, Where where = Where::current());
+  /// a[i, indices[i]]. `kiln ops batch_take` has the rest.
+  static Tensor batch_take(const Tensor& a, const Tensor& indices, Where where = Where::current());
+  /// x; its gradient is zero. `kiln ops BlockGrad` has the rest.
   static Tensor BlockGrad(const Tensor& data, Where where = Where::current());
-  static Tensor stop_gradient(const Tensor& data, Where where = Where::current());
-  static Tensor MakeLoss(const Tensor& data, Where where = Where::current());
-  static Tensor make_loss(const Tensor& data, Where where = Where::current());
-  static Tensor flatten(const Tensor& data, Where where = Where::current());
+  /// lhs + rhs. `kiln ops broadcast_add` has the rest.
+  static Tensor broadcast_add(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// lhs / rhs; integers are truncated. `kiln ops broadcast_div` has the rest.
+  static Tensor broadcast_div(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// 1 where lhs == rhs, else 0. `kiln ops broadcast_equal` has the rest.
+  static Tensor broadcast_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// 1 where lhs > rhs, else 0. `kiln ops broadcast_greater` has the rest.
+  static Tensor broadcast_greater(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// 1 where lhs >= rhs, else 0. `kiln ops broadcast_greater_equal` has the rest.
+  static Tensor broadcast_greater_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// sqrt(lhs^2 + rhs^2). `kiln ops broadcast_hypot` has the rest.
+  static Tensor broadcast_hypot(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// 1 where lhs < rhs, else 0. `kiln ops broadcast_lesser` has the rest.
+  static Tensor broadcast_lesser(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// 1 where lhs <= rhs, else 0. `kiln ops broadcast_lesser_equal` has the rest.
+  static Tensor broadcast_lesser_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// 1 where both are not 0. `kiln ops broadcast_logical_and` has the rest.
+  static Tensor broadcast_logical_and(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// 1 where one is not 0. `kiln ops broadcast_logical_or` has the rest.
+  static Tensor broadcast_logical_or(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// 1 where just one is not 0. `kiln ops broadcast_logical_xor` has the rest.
+  static Tensor broadcast_logical_xor(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// The greater of both. `kiln ops broadcast_maximum` has the rest.
+  static Tensor broadcast_maximum(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// The lesser of both. `kiln ops broadcast_minimum` has the rest.
+  static Tensor broadcast_minimum(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// lhs - rhs. `kiln ops broadcast_minus` has the rest.
+  static Tensor broadcast_minus(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// The remainder of lhs / rhs, with the divisor's sign. `kiln ops broadcast_mod` has the rest.
+  static Tensor broadcast_mod(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// lhs * rhs. `kiln ops broadcast_mul` has the rest.
+  static Tensor broadcast_mul(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// 1 where lhs != rhs, else 0. `kiln ops broadcast_not_equal` has the rest.
+  static Tensor broadcast_not_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// lhs + rhs. `kiln ops broadcast_plus` has the rest.
+  static Tensor broadcast_plus(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// lhs to the power of rhs. `kiln ops broadcast_power` has the rest.
+  static Tensor broadcast_power(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// lhs - rhs. `kiln ops broadcast_sub` has the rest.
+  static Tensor broadcast_sub(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// The cube root. `kiln ops cbrt` has the rest.
+  static Tensor cbrt(const Tensor& data, Where where = Where::current());
+  /// The least integer not below x. `kiln ops ceil` has the rest.
+  static Tensor ceil(const Tensor& data, Where where = Where::current());
+  /// The cosine. `kiln ops cos` has the rest.
+  static Tensor cos(const Tensor& data, Where where = Where::current());
+  /// The hyperbolic cosine. `kiln ops cosh` has the rest.
+  static Tensor cosh(const Tensor& data, Where where = Where::current());
+  /// Crops an image to a given size or to the size of a second image. `kiln ops Crop` has the rest.
+  static Tensor Crop(const Tensors& arg, const CropOptions& options = {}, Where where = Where::current());
+  /// Converts radians to degrees. `kiln ops degrees` has the rest.
+  static Tensor degrees(const Tensor& data, Where where = Where::current());
+  /// A diagonal of matrices, or a matrix with a vector as its diagonal. `kiln ops diag` has the rest.
+  static Tensor diag(const Tensor& data, const DiagOptions& options = {}, Where where = Where::current());
+  /// Matrix product; contracts the last axis of lhs with the first of rhs. `kiln ops dot` has the rest.
+  static Tensor dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
+                    Where where = Where::current());
+  /// In training zero with probability p, else x / (1 - p). `kiln ops Dropout` has the rest.
+  static Tensor Dropout(const Tensor& data, const DropoutOptions& options = {},
+                        Where where = Where::current());
+  /// The sum of arrays of one shape. `kiln ops ElementWiseSum` has the rest.
+  static Tensor ElementWiseSum(const Tensors& args, Where where = Where::current());
+  /// lhs + rhs. `kiln ops elemwise_add` has the rest.
+  static Tensor elemwise_add(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// lhs / rhs; integers are truncated. `kiln ops elemwise_div` has the rest.
+  static Tensor elemwise_div(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// lhs * rhs. `kiln ops elemwise_mul` has the rest.
+  static Tensor elemwise_mul(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// lhs - rhs. `kiln ops elemwise_sub` has the rest.
+  static Tensor elemwise_sub(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// Gathers rows of the weight by indices. `kiln ops Embedding` has the rest.
+  static Tensor Embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& options,
+                          Where where = Where::current());
+  /// The error function. `kiln ops erf` has the rest.
+  static Tensor erf(const Tensor& data, Where where = Where::current());
+  /// The inverse of erf. `kiln ops erfinv` has the rest.
+  static Tensor erfinv(const Tensor& data, Where where = Where::current());
+  /// e to the x. `kiln ops exp` has the rest.
+  static Tensor exp(const Tensor& data, Where where = Where::current());
+  /// exp(x) - 1. `kiln ops expm1` has the rest.
+  static Tensor expm1(const Tensor& data, Where where = Where::current());
+  /// The nearest integer towards zero. `kiln ops fix` has the rest.
+  static Tensor fix(const Tensor& data, Where where = Where::current());
+  /// Merges all axes but the first. `kiln ops Flatten` has the rest.
   static Tensor Flatten(const Tensor& data, Where where = Where::current());
+  /// Merges all axes but the first. `kiln ops flatten` has the rest.
+  static Tensor flatten(const Tensor& data, Where where = Where::current());
+  /// The greatest integer not above x. `kiln ops floor` has the rest.
+  static Tensor floor(const Tensor& data, Where where = Where::current());
+  /// The gamma function. `kiln ops gamma` has the rest.
+  static Tensor gamma(const Tensor& data, Where where = Where::current());
+  /// The logarithm of the gamma function's magnitude. `kiln ops gammaln` has the rest.
+  static Tensor gammaln(const Tensor& data, Where where = Where::current());
+  /// Gathers slices by index vectors: data[indices[0], indices[1], ...]. `kiln ops gather_nd` has the rest.
+  static Tensor gather_nd(const Tensor& data, const Tensor& indices, Where where = Where::current());
+  /// max(0, min(1, alpha * x + beta)). `kiln ops hard_sigmoid` has the rest.
+  static Tensor hard_sigmoid(const Tensor& data, const HardSigmoidOptions& options = {},
+                             Where where = Where::current());
+  /// x. `kiln ops identity` has the rest.
+  static Tensor identity(const Tensor& data, Where where = Where::current());
+  /// The elements under each position of a sliding window, as columns. `kiln ops im2col` has the rest.
+  static Tensor im2col(const Tensor& data, const Im2colOptions& options, Where where = Where::current());
+  /// The Kronecker product of the matrices, column by column. `kiln ops khatri_rao` has the rest.
+  static Tensor khatri_rao(const Tensors& args, Where where = Where::current());
+  /// x / sqrt(sum(x^2) + eps). `kiln ops L2Normalization` has the rest.
+  static Tensor L2Normalization(const Tensor& data, const L2NormalizationOptions& options = {},
+                                Where where = Where::current());
+  /// The natural logarithm. `kiln ops log` has the rest.
+  static Tensor log(const Tensor& data, Where where = Where::current());
+  /// The logarithm to base 10. `kiln ops log10` has the rest.
+  static Tensor log10(const Tensor& data, Where where = Where::current());
+  /// log(1 + x). `kiln ops log1p` has the rest.
+  static Tensor log1p(const Tensor& data, Where where = Where::current());
+  /// The logarithm to base 2. `kiln ops log2` has the rest.
+  static Tensor log2(const Tensor& data, Where where = Where::current());
+  /// 1 where x is 0, else 0. `kiln ops logical_not` has the rest.
+  static Tensor logical_not(const Tensor& data, Where where = Where::current());
+  /// Local response normalisation over neighbouring channels. `kiln ops LRN` has the rest.
+  static Tensor LRN(const Tensor& data, const LRNOptions& options, Where where = Where::current());
+  /// x; its gradient is 1. `kiln ops make_loss` has the rest.
+  static Tensor make_loss(const Tensor& data, Where where = Where::current());
+  /// -x. `kiln ops negative` has the rest.
+  static Tensor negative(const Tensor& data, Where where = Where::current());
+  /// Ones of the shape and dtype of x. `kiln ops ones_like` has the rest.
+  static Tensor ones_like(const Tensor& data, Where where = Where::current());
+  /// Converts degrees to radians. `kiln ops radians` has the rest.
+  static Tensor radians(const Tensor& data, Where where = Where::current());
+  /// 1 / cbrt(x). `kiln ops rcbrt` has the rest.
+  static Tensor rcbrt(const Tensor& data, Where where = Where::current());
+  /// 1 / x. `kiln ops reciprocal` has the rest.
+  static Tensor reciprocal(const Tensor& data, Where where = Where::current());
+  /// max(x, 0). `kiln ops relu` has the rest.
+  static Tensor relu(const Tensor& data, Where where = Where::current());
+  /// The nearest integer, halves down. `kiln ops rint` has the rest.
+  static Tensor rint(const Tensor& data, Where where = Where::current());
+  /// The nearest integer, halves away from zero. `kiln ops round` has the rest.
+  static Tensor round(const Tensor& data, Where where = Where::current());
+  /// 1 / sqrt(x). `kiln ops rsqrt` has the rest.
+  static Tensor rsqrt(const Tensor& data, Where where = Where::current());
+  /// The shape of data. `kiln ops shape_array` has the rest.
   static Tensor shape_array(const Tensor& data, Where where = Where::current());
+  /// Shuffles along the first axis. `kiln ops shuffle` has the rest.
+  static Tensor shuffle(const Tensor& data, Where where = Where::current());
+  /// 1 / (1 + exp(-x)). `kiln ops sigmoid` has the rest.
+  static Tensor sigmoid(const Tensor& data, Where where = Where::current());
+  /// -1, 0 or 1. `kiln ops sign` has the rest.
+  static Tensor sign(const Tensor& data, Where where = Where::current());
+  /// The sine. `kiln ops sin` has the rest.
+  static Tensor sin(const Tensor& data, Where where = Where::current());
+  /// The hyperbolic sine. `kiln ops sinh` has the rest.
+  static Tensor sinh(const Tensor& data, Where where = Where::current());
+  /// The number of elements of data. `kiln ops size_array` has the rest.
   static Tensor size_array(const Tensor& data, Where where = Where::current());
+  /// begin:end:step of the leading axes. `kiln ops slice` has the rest.
+  static Tensor slice(const Tensor& data, const SliceOptions& options, Where where = Where::current());
+  /// The sum of -log softmax(data) at the labels. `kiln ops softmax_cross_entropy` has the rest.
+  static Tensor softmax_cross_entropy(const Tensor& data, const Tensor& label,
+                                      Where where = Where::current());
+  /// Softmax over all axes but the first, or over the channels. `kiln ops SoftmaxActivation` has the rest.
+  static Tensor SoftmaxActivation(const Tensor& data, const SoftmaxActivationOptions& options = {},
+                                  Where where = Where::current());
+  /// Softmax; its gradient is that of the cross entropy with label. `kiln ops SoftmaxOutput` has the rest.
+  static Tensor SoftmaxOutput(const Tensor& data, const Tensor& label,
+                              const SoftmaxOutputOptions& options = {}, Where where = Where::current());
+  /// x / (1 + |x|). `kiln ops softsign` has the rest.
+  static Tensor softsign(const Tensor& data, Where where = Where::current());
+  /// The square root. `kiln ops sqrt` has the rest.
+  static Tensor sqrt(const Tensor& data, Where where = Where::current());
+  /// x * x. `kiln ops square` has the rest.
+  static Tensor square(const Tensor& data, Where where = Where::current());
+  /// x; its gradient is zero. `kiln ops stop_gradient` has the rest.
+  static Tensor stop_gradient(const Tensor& data, Where where = Where::current());
+  /// The tangent. `kiln ops tan` has the rest.
+  static Tensor tan(const Tensor& data, Where where = Where::current());
+  /// The hyperbolic tangent. `kiln ops tanh` has the rest.
+  static Tensor tanh(const Tensor& data, Where where = Where::current());
+  /// Truncates x towards zero. `kiln ops trunc` has the rest.
+  static Tensor trunc(const Tensor& data, Where where = Where::current());
+  /// Zeros of the shape and dtype of x. `kiln ops zeros_like` has the rest.
+  static Tensor zeros_like(const Tensor& data, Where where = Where::current());
+  // end of what tools/reference writes.
+
+  /// x; its gradient is grad_scale. `kiln ops MakeLoss` has the rest.
+  static Tensor MakeLoss(const Tensor& data, Where where = Where::current());
+  /// Clips x to [a_min, a_max]. `kiln ops clip` has the rest.
   static Tensor clip(const Tensor& data, Number a_min, Number a_max, Where where = Where::current());
   static Tensor clip(const Tensor& data, const ClipOptions& options, Where where = Where::current());
-  /// Converts the elements.
+  /// Casts x. `kiln ops cast` has the rest.
   static Tensor cast(const Tensor& data, DType dtype, Where where = Where::current());
+  /// Casts x. `kiln ops Cast` has the rest.
   static Tensor Cast(const Tensor& data, DType dtype, Where where = Where::current());
 
-  // Two tensors. elemwise_*: equal shapes; broadcast_*: axes aligned from the right, extent 1
-  // broadcasts.
-  static Tensor elemwise_add(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor elemwise_sub(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor elemwise_mul(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor elemwise_div(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_add(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_plus(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_sub(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_minus(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_mul(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_div(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_mod(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_power(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_maximum(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_minimum(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_hypot(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_not_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_greater(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_greater_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_lesser(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_lesser_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_logical_and(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_logical_or(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  static Tensor broadcast_logical_xor(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// Broadcasts to the shape of rhs. `kiln ops broadcast_like` has the rest.
   static Tensor broadcast_like(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// Reshapes lhs to the shape of rhs, or axes of it. `kiln ops reshape_like` has the rest.
   static Tensor reshape_like(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
   // Tensors or numbers, at least one tensor; broadcasting. Comparisons give 1 and 0 in the tensors' dtype.
+  /// lhs + rhs. `kiln ops broadcast_add` has the rest.
   static Tensor add(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// lhs - rhs. `kiln ops broadcast_sub` has the rest.
   static Tensor subtract(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// lhs * rhs. `kiln ops broadcast_mul` has the rest.
   static Tensor multiply(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// lhs / rhs; integers are truncated. `kiln ops broadcast_div` has the rest.
   static Tensor divide(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// The remainder of lhs / rhs, with the divisor's sign. `kiln ops broadcast_mod` has the rest.
   static Tensor modulo(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// lhs to the power of rhs. `kiln ops broadcast_power` has the rest.
   static Tensor power(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// The greater of both. `kiln ops broadcast_maximum` has the rest.
   static Tensor maximum(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// The lesser of both. `kiln ops broadcast_minimum` has the rest.
   static Tensor minimum(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// sqrt(lhs^2 + rhs^2). `kiln ops broadcast_hypot` has the rest.
   static Tensor hypot(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// 1 where lhs == rhs, else 0. `kiln ops broadcast_equal` has the rest.
   static Tensor equal(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// 1 where lhs != rhs, else 0. `kiln ops broadcast_not_equal` has the rest.
   static Tensor not_equal(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// 1 where lhs > rhs, else 0. `kiln ops broadcast_greater` has the rest.
   static Tensor greater(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// 1 where lhs >= rhs, else 0. `kiln ops broadcast_greater_equal` has the rest.
   static Tensor greater_equal(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// 1 where lhs < rhs, else 0. `kiln ops broadcast_lesser` has the rest.
   static Tensor lesser(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// 1 where lhs <= rhs, else 0. `kiln ops broadcast_lesser_equal` has the rest.
   static Tensor lesser_equal(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// 1 where both are not 0. `kiln ops broadcast_logical_and` has the rest.
   static Tensor logical_and(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// 1 where one is not 0. `kiln ops broadcast_logical_or` has the rest.
   static Tensor logical_or(const Operand& lhs, const Operand& rhs, Where where = Where::current());
+  /// 1 where just one is not 0. `kiln ops broadcast_logical_xor` has the rest.
   static Tensor logical_xor(const Operand& lhs, const Operand& rhs, Where where = Where::current());
-  /// The sum of arrays of equal shape.
-  static Tensor add_n(const Tensors& args, Where where = Where::current());
-  /// Selects elements of x where condition is not zero, else of y: arrays of one shape, which condition has
-  /// too, or it has one element for each row. A number stands for an array of the other's shape and dtype;
-  /// two numbers have condition's.
+  /// x where the condition is not 0, else y. `kiln ops where` has the rest.
+  ///
+  /// A number stands for an array of the other's shape and dtype; two numbers have condition's.
   static Tensor where(const Tensor& condition, const Operand& x, const Operand& y,
                       Where where = Where::current());
 
   // Layers.
-  /// data (N, ...) . weight (num_hidden, K) transposed + bias (num_hidden).
+  /// data . weight^T + bias. `kiln ops FullyConnected` has the rest.
   static Tensor FullyConnected(const Tensor& data, const Tensor& weight, const Tensor& bias,
                                const FullyConnectedOptions& options, Where where = Where::current());
   static Tensor FullyConnected(const Tensor& data, const Tensor& weight, const FullyConnectedOptions& options,
                                Where where = Where::current());
-  /// data (N, C, spatial...), weight (num_filter, C / num_group, kernel...), bias (num_filter).
+  /// Cross-correlation with a bias, in one to three dimensions. `kiln ops Convolution` has the rest.
   static Tensor Convolution(const Tensor& data, const Tensor& weight, const Tensor& bias,
                             const ConvolutionOptions& options, Where where = Where::current());
   static Tensor Convolution(const Tensor& data, const Tensor& weight, const ConvolutionOptions& options,
                             Where where = Where::current());
-  /// data (N, C, spatial...), weight (C, num_filter / num_group, kernel...), bias (num_filter). No
-  /// bias unless no_bias is false.
+  /// The transposed convolution, with a bias, in one to three dimensions. `kiln ops Deconvolution` has the
+  /// rest.
+  ///
+  /// No bias unless no_bias is false.
   static Tensor Deconvolution(const Tensor& data, const Tensor& weight, const Tensor& bias,
                               const DeconvolutionOptions& options, Where where = Where::current());
   static Tensor Deconvolution(const Tensor& data, const Tensor& weight, const DeconvolutionOptions& options,
                               Where where = Where::current());
+  /// Maximum, average, sum or p-norm over sliding windows. `kiln ops Pooling` has the rest.
   static Tensor Pooling(const Tensor& data, const PoolingOptions& options, Where where = Where::current());
-  /// Upsamples images (N, C, H, W) by `scale`; sample_type: nearest, or bilinear with a weight as second
-  /// input.
+  /// Upsamples images by an integer factor. `kiln ops UpSampling` has the rest.
   static Tensor UpSampling(const Tensors& args, const UpSamplingOptions& options,
                            Where where = Where::current());
+  /// Batch normalisation: each channel normalised to mean beta and standard deviation gamma.
+  /// `kiln ops BatchNorm` has the rest.
+  ///
   /// In training mode normalises by the batch's statistics and updates moving_mean and moving_var in place.
   static Tensor BatchNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                           const Tensor& moving_mean, const Tensor& moving_var,
                           const BatchNormOptions& options = {}, Where where = Where::current());
+  /// Layer normalisation over one axis. `kiln ops LayerNorm` has the rest.
   static Tensor LayerNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                           const LayerNormOptions& options = {}, Where where = Where::current());
+  /// Group normalisation: groups of channels of each sample normalised. `kiln ops GroupNorm` has the rest.
   static Tensor GroupNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                           const GroupNormOptions& options = {}, Where where = Where::current());
+  /// Instance normalisation: each channel of each sample normalised. `kiln ops InstanceNorm` has the rest.
   static Tensor InstanceNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                              const InstanceNormOptions& options = {}, Where where = Where::current());
-  /// mode: instance, channel, spatial.
-  static Tensor L2Normalization(const Tensor& data, const L2NormalizationOptions& options = {},
-                                Where where = Where::current());
-  static Tensor LRN(const Tensor& data, const LRNOptions& options, Where where = Where::current());
-  /// The identity outside of training mode.
-  static Tensor Dropout(const Tensor& data, const DropoutOptions& options = {},
-                        Where where = Where::current());
-  /// act_type: relu, sigmoid, tanh, softrelu, softsign.
-  static Tensor Activation(const Tensor& data, const ActivationOptions& options,
-                           Where where = Where::current());
-  /// act_type: leaky, elu, selu, gelu; prelu with gamma.
+  /// Activations that differ from x for negative x: leaky, prelu, rrelu, elu, selu, gelu.
+  /// `kiln ops LeakyReLU` has the rest.
   static Tensor LeakyReLU(const Tensor& data, const LeakyReLUOptions& options = {},
                           Where where = Where::current());
   static Tensor LeakyReLU(const Tensor& data, const Tensor& gamma, const LeakyReLUOptions& options,
                           Where where = Where::current());
+  /// exp(x) / sum(exp(x)) over an axis. `kiln ops softmax` has the rest.
   static Tensor softmax(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
   static Tensor softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return softmax(data, with_axis<SoftmaxOptions>(axis), where);
   }
+  /// The logarithm of softmax. `kiln ops log_softmax` has the rest.
   static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
                             Where where = Where::current());
   static Tensor log_softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return log_softmax(data, with_axis<SoftmaxOptions>(axis), where);
   }
+  /// Softmax of -x. `kiln ops softmin` has the rest.
   static Tensor softmin(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
   static Tensor softmin(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return softmin(data, with_axis<SoftmaxOptions>(axis), where);
   }
-  static Tensor SoftmaxActivation(const Tensor& data, const SoftmaxActivationOptions& options = {},
-                                  Where where = Where::current());
-  /// clip(alpha * data + beta, 0, 1)
-  static Tensor hard_sigmoid(const Tensor& data, const HardSigmoidOptions& options = {},
-                             Where where = Where::current());
 
   // Output layers: the label affects only the gradient.
-  static Tensor SoftmaxOutput(const Tensor& data, const Tensor& label,
-                              const SoftmaxOutputOptions& options = {}, Where where = Where::current());
+  /// data; its gradient is that of the squared error. `kiln ops LinearRegressionOutput` has the rest.
   static Tensor LinearRegressionOutput(const Tensor& data, const Tensor& label,
                                        const RegressionOutputOptions& options = {},
                                        Where where = Where::current());
+  /// data; its gradient is that of the absolute error. `kiln ops MAERegressionOutput` has the rest.
   static Tensor MAERegressionOutput(const Tensor& data, const Tensor& label,
                                     const RegressionOutputOptions& options = {},
                                     Where where = Where::current());
+  /// sigmoid(data); its gradient is that of the logistic loss. `kiln ops LogisticRegressionOutput` has the
+  /// rest.
   static Tensor LogisticRegressionOutput(const Tensor& data, const Tensor& label,
                                          const RegressionOutputOptions& options = {},
                                          Where where = Where::current());
-  /// The sum over the batch, (1,).
-  static Tensor softmax_cross_entropy(const Tensor& data, const Tensor& label,
-                                      Where where = Where::current());
+  /// Quadratic near zero, linear beyond. `kiln ops smooth_l1` has the rest.
   static Tensor smooth_l1(const Tensor& data, const SmoothL1Options& options = {},
                           Where where = Where::current());
 
   // Images (N, C, H, W).
+  /// Moves channels into blocks of pixels. `kiln ops depth_to_space` has the rest.
   static Tensor depth_to_space(const Tensor& data, std::int64_t block_size, Where where = Where::current());
+  /// Moves blocks of pixels into channels. `kiln ops space_to_depth` has the rest.
   static Tensor space_to_depth(const Tensor& data, std::int64_t block_size, Where where = Where::current());
-  /// (N, C * kernel, positions).
-  static Tensor im2col(const Tensor& data, const Im2colOptions& options, Where where = Where::current());
-  /// One image, or two; the second gives the size.
-  static Tensor Crop(const Tensors& data, const CropOptions& options = {}, Where where = Where::current());
-
-  /// data: integers (any dtype); weight (input_dim, output_dim).
-  static Tensor Embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& options,
-                          Where where = Where::current());
 
   // Contractions.
-  static Tensor dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
-                    Where where = Where::current());
+  /// Batched matrix product. `kiln ops batch_dot` has the rest.
+  ///
   /// (B, n, k) . (B, k, m).
   static Tensor batch_dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
                           Where where = Where::current());
 
-  /// Column-wise Kronecker product of matrices.
-  static Tensor khatri_rao(const Tensors& args, Where where = Where::current());
-
   // Reductions; without axes over all of them, with shape (1,).
+  /// The sum over axes. `kiln ops sum` has the rest.
   static Tensor sum(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
   static Tensor sum(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return sum(data, with_axis<ReduceOptions>(axis), where);
   }
+  /// The mean over axes. `kiln ops mean` has the rest.
   static Tensor mean(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
   static Tensor mean(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return mean(data, with_axis<ReduceOptions>(axis), where);
   }
+  /// The product over axes. `kiln ops prod` has the rest.
   static Tensor prod(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
   static Tensor prod(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return prod(data, with_axis<ReduceOptions>(axis), where);
   }
+  /// The maximum over axes. `kiln ops max` has the rest.
   static Tensor max(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
   static Tensor max(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return max(data, with_axis<ReduceOptions>(axis), where);
   }
+  /// The minimum over axes. `kiln ops min` has the rest.
   static Tensor min(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
   static Tensor min(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return min(data, with_axis<ReduceOptions>(axis), where);
   }
+  /// The sum over axes, NaN as 0. `kiln ops nansum` has the rest.
   static Tensor nansum(const Tensor& data, const ReduceOptions& options = {}, Where where = Where::current());
   static Tensor nansum(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return nansum(data, with_axis<ReduceOptions>(axis), where);
   }
+  /// The product over axes, NaN as 1. `kiln ops nanprod` has the rest.
   static Tensor nanprod(const Tensor& data, const ReduceOptions& options = {},
                         Where where = Where::current());
   static Tensor nanprod(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return nanprod(data, with_axis<ReduceOptions>(axis), where);
   }
+  /// The 1-norm or 2-norm over axes. `kiln ops norm` has the rest.
   static Tensor norm(const Tensor& data, const NormOptions& options = {}, Where where = Where::current());
   static Tensor norm(const Tensor& data, Integer auto ord, Where where = Where::current()) {
     return norm(data, NormOptions{.ord = static_cast<std::int64_t>(ord)}, where);
   }
+  /// The index of the maximum, in the dtype of data. `kiln ops argmax` has the rest.
   static Tensor argmax(const Tensor& data, const ArgReduceOptions& options = {},
                        Where where = Where::current());
   static Tensor argmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return argmax(data, with_axis<ArgReduceOptions>(axis), where);
   }
+  /// The index of the minimum, in the dtype of data. `kiln ops argmin` has the rest.
   static Tensor argmin(const Tensor& data, const ArgReduceOptions& options = {},
                        Where where = Where::current());
   static Tensor argmin(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return argmin(data, with_axis<ArgReduceOptions>(axis), where);
   }
-  /// argmax over axis 1.
-  static Tensor argmax_channel(const Tensor& data, Where where = Where::current());
-  /// Mean and variance.
+  /// Mean and variance over axes. `kiln ops moments` has the rest.
   static Tensors moments(const Tensor& data, const MomentsOptions& options = {},
                          Where where = Where::current());
 
   // Shapes.
+  /// Reshapes in C order; 0 and -1 to -4 are codes. `kiln ops reshape` has the rest.
+  ///
   /// 0 keeps an extent, -1 is inferred; -2, -3, -4 as Tensor::reshape.
   template <class = void>  // makes {.shape = ...} prefer the options
   static Tensor reshape(const Tensor& data, const Shape& shape, Where where = Where::current()) {
     return reshape(data, ReshapeOptions{.shape = shape}, where);
   }
   static Tensor reshape(const Tensor& data, const ReshapeOptions& options, Where where = Where::current());
+  /// Reshapes in C order; 0 and -1 to -4 are codes. `kiln ops Reshape` has the rest.
   static Tensor Reshape(const Tensor& data, const ReshapeOptions& options, Where where = Where::current());
-  /// Without axes reverses their order.
+  /// Permutes the axes, by default reverses them. `kiln ops transpose` has the rest.
   static Tensor transpose(const Tensor& data, Where where = Where::current());
   template <class = void>  // makes {.axes = ...} prefer the options
   static Tensor transpose(const Tensor& data, const Shape& axes, Where where = Where::current()) {
@@ -316,29 +470,37 @@ class KILN_API F {
   }
   static Tensor transpose(const Tensor& data, const TransposeOptions& options,
                           Where where = Where::current());
+  /// Swaps two axes. `kiln ops swapaxes` has the rest.
   static Tensor swapaxes(const Tensor& data, const SwapAxesOptions& options, Where where = Where::current());
   static Tensor swapaxes(const Tensor& data, int dim1, int dim2, Where where = Where::current()) {
     return swapaxes(data, SwapAxesOptions{.dim1 = dim1, .dim2 = dim2}, where);
   }
+  /// Swaps two axes. `kiln ops SwapAxis` has the rest.
   static Tensor SwapAxis(const Tensor& data, const SwapAxesOptions& options, Where where = Where::current());
   static Tensor SwapAxis(const Tensor& data, int dim1, int dim2, Where where = Where::current()) {
     return SwapAxis(data, SwapAxesOptions{.dim1 = dim1, .dim2 = dim2}, where);
   }
+  /// Inserts an axis of extent 1. `kiln ops expand_dims` has the rest.
   static Tensor expand_dims(const Tensor& data, int axis, Where where = Where::current());
   static Tensor expand_dims(const Tensor& data, const AxisOptions& options, Where where = Where::current());
+  /// Removes axes of extent 1. `kiln ops squeeze` has the rest.
   static Tensor squeeze(const Tensor& data, const SqueezeOptions& options = {},
                         Where where = Where::current());
   static Tensor squeeze(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return squeeze(data, with_axis<SqueezeOptions>(axis), where);
   }
+  /// Broadcasts to a shape; 0 keeps an extent. `kiln ops broadcast_to` has the rest.
   static Tensor broadcast_to(const Tensor& data, const Shape& shape, Where where = Where::current());
+  /// Broadcasts axes of extent 1. `kiln ops broadcast_axis` has the rest.
   static Tensor broadcast_axis(const Tensor& data, const BroadcastAxisOptions& options,
                                Where where = Where::current());
   static Tensor broadcast_axis(const Tensor& data, const Axes& axis, const Axes& size,
                                Where where = Where::current()) {
     return broadcast_axis(data, BroadcastAxisOptions{.axis = axis, .size = size}, where);
   }
+  /// Tiles the array along each axis. `kiln ops tile` has the rest.
   static Tensor tile(const Tensor& data, const Shape& reps, Where where = Where::current());
+  /// Repeats each element. `kiln ops repeat` has the rest.
   static Tensor repeat(const Tensor& data, const RepeatOptions& options, Where where = Where::current());
   static Tensor repeat(const Tensor& data, Integer auto repeats, Where where = Where::current()) {
     return repeat(data, RepeatOptions{.repeats = static_cast<std::int64_t>(repeats)}, where);
@@ -347,30 +509,38 @@ class KILN_API F {
                        Where where = Where::current()) {
     return repeat(data, RepeatOptions{.repeats = repeats, .axis = axis}, where);
   }
+  /// Reverses the elements along axes. `kiln ops flip` has the rest.
   static Tensor flip(const Tensor& data, const Shape& axis, Where where = Where::current());
   static Tensor flip(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return flip(data, Shape{static_cast<std::int64_t>(axis)}, where);
   }
+  /// Reverses the elements along axes. `kiln ops reverse` has the rest.
   static Tensor reverse(const Tensor& data, const Shape& axis, Where where = Where::current());
   static Tensor reverse(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return reverse(data, Shape{static_cast<std::int64_t>(axis)}, where);
   }
+  /// Pads with a constant, the edge or the reflection. `kiln ops pad` has the rest.
   static Tensor pad(const Tensor& data, const PadOptions& options, Where where = Where::current());
+  /// Pads with a constant, the edge or the reflection. `kiln ops Pad` has the rest.
   static Tensor Pad(const Tensor& data, const PadOptions& options, Where where = Where::current());
+  /// Concatenates arrays along an axis. `kiln ops concat` has the rest.
   static Tensor concat(const Tensors& data, const ConcatOptions& options = {},
                        Where where = Where::current());
   static Tensor concat(const Tensors& data, Integer auto dim, Where where = Where::current()) {
     return concat(data, ConcatOptions{.dim = static_cast<std::int64_t>(dim)}, where);
   }
+  /// Concatenates arrays along an axis. `kiln ops Concat` has the rest.
   static Tensor Concat(const Tensors& data, const ConcatOptions& options = {},
                        Where where = Where::current());
   static Tensor Concat(const Tensors& data, Integer auto dim, Where where = Where::current()) {
     return Concat(data, ConcatOptions{.dim = static_cast<std::int64_t>(dim)}, where);
   }
+  /// Stacks arrays along a new axis. `kiln ops stack` has the rest.
   static Tensor stack(const Tensors& data, const StackOptions& options = {}, Where where = Where::current());
   static Tensor stack(const Tensors& data, Integer auto axis, Where where = Where::current()) {
     return stack(data, with_axis<StackOptions>(axis), where);
   }
+  /// Splits into equal parts along an axis. `kiln ops split` has the rest.
   static Tensors split(const Tensor& data, const SplitOptions& options, Where where = Where::current());
   static Tensors split(const Tensor& data, Integer auto num_outputs, Where where = Where::current()) {
     return split(data, SplitOptions{.num_outputs = static_cast<std::int64_t>(num_outputs)}, where);
@@ -379,6 +549,7 @@ class KILN_API F {
                        Where where = Where::current()) {
     return split(data, SplitOptions{.num_outputs = num_outputs, .axis = axis}, where);
   }
+  /// Splits into equal parts along an axis. `kiln ops SliceChannel` has the rest.
   static Tensors SliceChannel(const Tensor& data, const SplitOptions& options,
                               Where where = Where::current());
   static Tensors SliceChannel(const Tensor& data, Integer auto num_outputs, Where where = Where::current()) {
@@ -388,99 +559,120 @@ class KILN_API F {
                               Where where = Where::current()) {
     return SliceChannel(data, SplitOptions{.num_outputs = num_outputs, .axis = axis}, where);
   }
+  /// Splits along an axis, into equal parts or at given positions. `kiln ops _split_v2` has the rest.
   static Tensors split_v2(const Tensor& data, const SplitV2Options& options, Where where = Where::current());
-  static Tensor slice(const Tensor& data, const SliceOptions& options, Where where = Where::current());
+  /// begin:end of one axis. `kiln ops slice_axis` has the rest.
   static Tensor slice_axis(const Tensor& data, const SliceAxisOptions& options,
                            Where where = Where::current());
   static Tensor slice_axis(const Tensor& data, int axis, std::int64_t begin, std::optional<std::int64_t> end,
                            Where where = Where::current()) {
     return slice_axis(data, SliceAxisOptions{.axis = axis, .begin = begin, .end = end}, where);
   }
+  /// Slices data to the extents of another array. `kiln ops slice_like` has the rest.
   static Tensor slice_like(const Tensor& data, const Tensor& shape_like, const Shape& axes = {},
                            Where where = Where::current());
 
-  /// A diagonal matrix from a vector, or the diagonal of matrices.
-  static Tensor diag(const Tensor& data, const DiagOptions& options = {}, Where where = Where::current());
-
   // Sequences: data (T, N, ...), or (N, T, ...) with axis 1. Lengths (N,) are used if use_sequence_length is
   // true.
+  /// Sets the steps after each sequence's end to a value. `kiln ops SequenceMask` has the rest.
   static Tensor SequenceMask(const Tensor& data, const Tensor& sequence_length,
                              const SequenceOptions& options, Where where = Where::current());
   static Tensor SequenceMask(const Tensor& data, const SequenceOptions& options = {},
                              Where where = Where::current());
+  /// The last step of each sequence. `kiln ops SequenceLast` has the rest.
   static Tensor SequenceLast(const Tensor& data, const Tensor& sequence_length,
                              const SequenceOptions& options, Where where = Where::current());
   static Tensor SequenceLast(const Tensor& data, const SequenceOptions& options = {},
                              Where where = Where::current());
+  /// Reverses the steps of each sequence; steps after its end are unchanged. `kiln ops SequenceReverse` has
+  /// the rest.
   static Tensor SequenceReverse(const Tensor& data, const Tensor& sequence_length,
                                 const SequenceOptions& options, Where where = Where::current());
   static Tensor SequenceReverse(const Tensor& data, const SequenceOptions& options = {},
                                 Where where = Where::current());
 
   // Indexing; indices may have any dtype.
-  /// indices (M, ...): data[indices[0], ..., indices[M - 1]] of shape indices.shape[1:] + data.shape[M:].
-  static Tensor gather_nd(const Tensor& data, const Tensor& indices, Where where = Where::current());
-  /// The inverse: zeros of `shape` with `data` at the index vectors; the last duplicate wins.
+  /// Scatters slices into zeros by index vectors; of equal vectors the last wins. `kiln ops scatter_nd` has
+  /// the rest.
   static Tensor scatter_nd(const Tensor& data, const Tensor& indices, const Shape& shape,
                            Where where = Where::current());
-  /// a (N, M), indices (N,): a[i, indices[i]].
-  static Tensor batch_take(const Tensor& a, const Tensor& indices, Where where = Where::current());
-  /// Converts between index vectors (M, N), one per column, into an array of that shape, and linear indices
-  /// (N,).
+  /// The linear index of index vectors, given by column, into an array of a shape.
+  /// `kiln ops ravel_multi_index` has the rest.
   static Tensor ravel_multi_index(const Tensor& data, const Shape& shape, Where where = Where::current());
+  /// The index vectors, by column, of linear indices into an array of a shape. `kiln ops unravel_index` has
+  /// the rest.
   static Tensor unravel_index(const Tensor& data, const Shape& shape, Where where = Where::current());
+  /// Gathers slices along an axis by indices. `kiln ops take` has the rest.
   static Tensor take(const Tensor& a, const Tensor& indices, const TakeOptions& options = {},
                      Where where = Where::current());
   static Tensor take(const Tensor& a, const Tensor& indices, Integer auto axis,
                      Where where = Where::current()) {
     return take(a, indices, with_axis<TakeOptions>(axis), where);
   }
+  /// Picks one element along an axis for each index. `kiln ops pick` has the rest.
   static Tensor pick(const Tensor& data, const Tensor& index, const PickOptions& options = {},
                      Where where = Where::current());
   static Tensor pick(const Tensor& data, const Tensor& index, Integer auto axis,
                      Where where = Where::current()) {
     return pick(data, index, with_axis<PickOptions>(axis), where);
   }
+  /// One-hot encoding: on_value at each index, off_value elsewhere. `kiln ops one_hot` has the rest.
   static Tensor one_hot(const Tensor& indices, int depth, Where where = Where::current());
   static Tensor one_hot(const Tensor& indices, const OneHotOptions& options, Where where = Where::current());
 
   // Sorting along an axis. Stable; NaNs are last in both directions.
+  /// Sorts along an axis. `kiln ops sort` has the rest.
   static Tensor sort(const Tensor& data, const SortOptions& options = {}, Where where = Where::current());
   static Tensor sort(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return sort(data, with_axis<SortOptions>(axis), where);
   }
+  /// The indices that sort an axis; stable, NaN last. `kiln ops argsort` has the rest.
+  ///
   /// Indices, by default as float32.
   static Tensor argsort(const Tensor& data, const ArgsortOptions& options = {},
                         Where where = Where::current());
   static Tensor argsort(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return argsort(data, with_axis<ArgsortOptions>(axis), where);
   }
+  /// The k largest or smallest along an axis: their indices, values, both, or a mask. `kiln ops topk` has the
+  /// rest.
+  ///
   /// The k greatest (or least) elements. ret_typ: "indices", "value", or "mask" (1 and 0 in data's shape).
   static Tensor topk(const Tensor& data, const TopkOptions& options = {}, Where where = Where::current());
   static Tensor topk(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return topk(data, with_axis<TopkOptions>(axis), where);
   }
+  /// The k largest or smallest along an axis: their indices, values, both, or a mask. `kiln ops topk` has the
+  /// rest.
+  ///
   /// ret_typ "both": values and indices.
   static Tensors topk_both(const Tensor& data, const TopkOptions& options = {},
                            Where where = Where::current());
+  /// The cumulative sum along an axis, in the order of the axis. `kiln ops cumsum` has the rest.
+  ///
   /// Cumulative sums, in order; without an axis over the flattened array.
   static Tensor cumsum(const Tensor& data, const CumsumOptions& options = {}, Where where = Where::current());
   static Tensor cumsum(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return cumsum(data, with_axis<CumsumOptions>(axis), where);
   }
-  /// A random permutation along the first axis.
-  static Tensor shuffle(const Tensor& data, Where where = Where::current());
 
   // Creation.
+  /// An array of zeros. `kiln ops _zeros` has the rest.
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
+  /// An array of ones. `kiln ops _ones` has the rest.
   static Tensor ones(const Shape& shape, DType dtype = DType::f32, Where where = Where::current());
+  /// An array of one value. `kiln ops _full` has the rest.
   static Tensor full(const Shape& shape, Number value, DType dtype = DType::f32,
                      Where where = Where::current());
+  /// start, start + step, ... below stop, each `repeat` times. `kiln ops _arange` has the rest.
   static Tensor arange(Number stop, Where where = Where::current());
   static Tensor arange(Number start, Number stop, Number step = 1, int repeat = 1, DType dtype = DType::f32,
                        Where where = Where::current());
+  /// Ones on a diagonal, else zeros. `kiln ops _eye` has the rest.
+  ///
   /// N rows with ones on a diagonal.
   static Tensor eye(std::int64_t N, const EyeOptions& options = {}, Where where = Where::current());
+  /// Evenly spaced numbers, both ends included. `kiln ops _linspace` has the rest.
   static Tensor linspace(Number start, Number stop, std::int64_t num, const LinspaceOptions& options = {},
                          Where where = Where::current());
   template <class = void>
@@ -498,20 +690,29 @@ class KILN_API F {
   static Tensor array(const V& values, Where where = Where::current()) {
     return Tensor(values, where);
   }
+  /// Uniform in [low, high). `kiln ops random_uniform` has the rest.
   static Tensor random_uniform(Number low, Number high, const Shape& shape, DType dtype = DType::f32,
                                Where where = Where::current());
   static Tensor random_uniform(const RandomUniformOptions& options, Where where = Where::current());
+  /// Normal with mean loc and deviation scale. `kiln ops random_normal` has the rest.
   static Tensor random_normal(Number loc, Number scale, const Shape& shape, DType dtype = DType::f32,
                               Where where = Where::current());
   static Tensor random_normal(const RandomNormalOptions& options, Where where = Where::current());
+  /// Exponential with rate lam. `kiln ops random_exponential` has the rest.
+  ///
   /// Mean `scale`.
   static Tensor random_exponential(Number scale, const Shape& shape, DType dtype = DType::f32,
                                    Where where = Where::current());
+  /// Gamma with shape parameter alpha and scale beta. `kiln ops random_gamma` has the rest.
+  ///
   /// Shape parameter alpha, scale beta.
   static Tensor random_gamma(Number alpha, Number beta, const Shape& shape, DType dtype = DType::f32,
                              Where where = Where::current());
+  /// Poisson with mean lam. `kiln ops random_poisson` has the rest.
   static Tensor random_poisson(Number lam, const Shape& shape, DType dtype = DType::f32,
                                Where where = Where::current());
+  /// Integers in [low, high). `kiln ops random_randint` has the rest.
+  ///
   /// low <= x < high.
   static Tensor random_randint(std::int64_t low, std::int64_t high, const Shape& shape,
                                DType dtype = DType::i32, Where where = Where::current());

@@ -63,6 +63,136 @@ Options with_axis(Integer auto axis) {
 /// Bounds of a slice, one per axis; std::nullopt is Python's None.
 using Bounds = std::vector<std::optional<std::int64_t>>;
 
+// options: written by tools/reference, from the definitions.
+/// Arguments of F::Activation and npx::activation.
+struct ActivationOptions {
+  std::string act_type = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::amp_cast.
+struct AmpCastOptions {
+  DType dtype = DType::f32;
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::Crop.
+struct CropOptions {
+  Shape offset = {};
+  Shape h_w = {};
+  std::optional<bool> center_crop = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::diag.
+struct DiagOptions {
+  std::optional<std::int64_t> k = {};
+  std::optional<std::int64_t> axis1 = {};
+  std::optional<std::int64_t> axis2 = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::dot, F::batch_dot and npx::batch_dot.
+struct DotOptions {
+  std::optional<bool> transpose_a = {};
+  std::optional<bool> transpose_b = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::Dropout and npx::dropout.
+struct DropoutOptions {
+  std::optional<Number> p = {};
+  std::optional<std::string> mode = {};
+  Shape axes = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::Embedding and npx::embedding.
+struct EmbeddingOptions {
+  std::int64_t input_dim = 0;
+  std::int64_t output_dim = 0;
+  std::optional<DType> dtype = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::hard_sigmoid.
+struct HardSigmoidOptions {
+  std::optional<Number> alpha = {};
+  std::optional<Number> beta = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::im2col.
+struct Im2colOptions {
+  Shape kernel = {};
+  Shape stride = {};
+  Shape dilate = {};
+  Shape pad = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::L2Normalization.
+struct L2NormalizationOptions {
+  std::optional<Number> eps = {};
+  std::optional<std::string> mode = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::LRN.
+struct LRNOptions {
+  std::optional<Number> alpha = {};
+  std::optional<Number> beta = {};
+  std::optional<Number> knorm = {};
+  std::int64_t nsize = 0;
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::slice.
+struct SliceOptions {
+  Bounds begin = {};
+  Bounds end = {};
+  Bounds step = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::SoftmaxActivation.
+struct SoftmaxActivationOptions {
+  std::optional<std::string> mode = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::SoftmaxOutput.
+struct SoftmaxOutputOptions {
+  std::optional<Number> grad_scale = {};
+  std::optional<Number> ignore_label = {};
+  std::optional<bool> multi_output = {};
+  std::optional<bool> use_ignore = {};
+  std::optional<bool> preserve_shape = {};
+  std::optional<std::string> normalization = {};
+  std::optional<bool> out_grad = {};
+  std::optional<Number> smooth_alpha = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::arange_like.
+struct ArangeLikeOptions {
+  std::optional<Number> start = {};
+  std::optional<Number> step = {};
+  std::optional<std::int64_t> repeat = {};
+  std::optional<std::int64_t> axis = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::quadratic.
+struct QuadraticOptions {
+  std::optional<Number> a = {};
+  std::optional<Number> b = {};
+  std::optional<Number> c = {};
+  std::string name = {};  ///< of the node
+};
+// end of what tools/reference writes.
+
+/// Arguments of F::FullyConnected and npx::fully_connected.
 struct FullyConnectedOptions {
   std::int64_t num_hidden = 0;
   std::optional<bool> no_bias = {};
@@ -70,6 +200,7 @@ struct FullyConnectedOptions {
   std::string name = {};
 };
 
+/// Arguments of F::Convolution and npx::convolution.
 struct ConvolutionOptions {
   Shape kernel = {};
   Shape stride = {};
@@ -83,6 +214,7 @@ struct ConvolutionOptions {
   std::string name = {};
 };
 
+/// Arguments of F::Deconvolution.
 struct DeconvolutionOptions {
   Shape kernel = {};
   Shape stride = {};
@@ -98,6 +230,7 @@ struct DeconvolutionOptions {
   std::string name = {};
 };
 
+/// Arguments of F::UpSampling.
 struct UpSamplingOptions {
   std::int64_t scale = 1;
   std::string sample_type = {};
@@ -106,6 +239,8 @@ struct UpSamplingOptions {
   std::string name = {};
 };
 
+/// Arguments of F::SequenceMask, F::SequenceLast and F::SequenceReverse.
+///
 /// SequenceLast, SequenceMask and SequenceReverse.
 struct SequenceOptions {
   std::optional<bool> use_sequence_length = {};
@@ -114,13 +249,7 @@ struct SequenceOptions {
   std::string name = {};
 };
 
-struct DiagOptions {
-  std::optional<std::int64_t> k = {};
-  std::optional<std::int64_t> axis1 = {};
-  std::optional<std::int64_t> axis2 = {};
-  std::string name = {};
-};
-
+/// Arguments of F::Pooling and npx::pooling.
 struct PoolingOptions {
   Shape kernel = {};
   std::optional<std::string> pool_type = {};
@@ -134,6 +263,7 @@ struct PoolingOptions {
   std::string name = {};
 };
 
+/// Arguments of F::BatchNorm and npx::batch_norm.
 struct BatchNormOptions {
   std::optional<Number> eps = {};
   std::optional<Number> momentum = {};
@@ -143,24 +273,14 @@ struct BatchNormOptions {
   std::string name = {};
 };
 
+/// Arguments of F::LayerNorm and npx::layer_norm.
 struct LayerNormOptions {
   std::optional<std::int64_t> axis = {};
   std::optional<Number> eps = {};
   std::string name = {};
 };
 
-struct DropoutOptions {
-  std::optional<Number> p = {};
-  std::optional<std::string> mode = {};
-  Shape axes = {};
-  std::string name = {};
-};
-
-struct ActivationOptions {
-  std::string act_type = {};
-  std::string name = {};
-};
-
+/// Arguments of F::LeakyReLU and npx::leaky_relu.
 struct LeakyReLUOptions {
   std::optional<std::string> act_type = {};
   std::optional<Number> slope = {};
@@ -169,6 +289,7 @@ struct LeakyReLUOptions {
   std::string name = {};
 };
 
+/// Arguments of F::softmax, F::log_softmax, F::softmin, npx::softmax and npx::log_softmax.
 struct SoftmaxOptions {
   std::optional<std::int64_t> axis = {};
   std::optional<Number> temperature = {};
@@ -176,12 +297,7 @@ struct SoftmaxOptions {
   std::string name = {};
 };
 
-struct DotOptions {
-  std::optional<bool> transpose_a = {};
-  std::optional<bool> transpose_b = {};
-  std::string name = {};
-};
-
+/// Arguments of F::sum, F::mean, F::prod, F::max, F::min, F::nansum and F::nanprod.
 struct ReduceOptions {
   Axes axis = {};
   std::optional<bool> keepdims = {};
@@ -189,6 +305,7 @@ struct ReduceOptions {
   std::string name = {};
 };
 
+/// Arguments of F::norm.
 struct NormOptions {
   std::optional<std::int64_t> ord = {};
   Axes axis = {};
@@ -196,12 +313,15 @@ struct NormOptions {
   std::string name = {};
 };
 
+/// Arguments of F::argmax, F::argmin, np::argmax and np::argmin.
 struct ArgReduceOptions {
   std::optional<std::int64_t> axis = {};
   std::optional<bool> keepdims = {};
   std::string name = {};
 };
 
+/// Arguments of F::sort.
+///
 /// Axis std::nullopt: the flattened array.
 struct SortOptions {
   std::optional<std::int64_t> axis = -1;
@@ -209,6 +329,7 @@ struct SortOptions {
   std::string name = {};
 };
 
+/// Arguments of F::argsort.
 struct ArgsortOptions {
   std::optional<std::int64_t> axis = -1;
   std::optional<bool> is_ascend = {};
@@ -216,6 +337,7 @@ struct ArgsortOptions {
   std::string name = {};
 };
 
+/// Arguments of F::topk and F::topk_both.
 struct TopkOptions {
   std::optional<std::int64_t> axis = -1;
   std::optional<std::int64_t> k = {};
@@ -225,43 +347,51 @@ struct TopkOptions {
   std::string name = {};
 };
 
+/// Arguments of F::cumsum.
 struct CumsumOptions {
   std::optional<std::int64_t> axis = {};
   std::optional<DType> dtype = {};
   std::string name = {};
 };
 
+/// Arguments of F::reshape and F::Reshape.
 struct ReshapeOptions {
   Shape shape = {};
   std::optional<bool> reverse = {};
   std::string name = {};
 };
 
+/// Arguments of F::transpose.
 struct TransposeOptions {
   Shape axes = {};
   std::string name = {};
 };
 
+/// Arguments of F::expand_dims.
 struct AxisOptions {
   std::int64_t axis = 0;
   std::string name = {};
 };
 
+/// Arguments of F::squeeze.
 struct SqueezeOptions {
   Axes axis = {};
   std::string name = {};
 };
 
+/// Arguments of F::concat and F::Concat.
 struct ConcatOptions {
   std::optional<std::int64_t> dim = {};
   std::string name = {};
 };
 
+/// Arguments of F::stack.
 struct StackOptions {
   std::optional<std::int64_t> axis = {};
   std::string name = {};
 };
 
+/// Arguments of F::split and F::SliceChannel.
 struct SplitOptions {
   std::int64_t num_outputs = 1;
   std::optional<std::int64_t> axis = {};
@@ -269,13 +399,7 @@ struct SplitOptions {
   std::string name = {};
 };
 
-struct SliceOptions {
-  Bounds begin = {};
-  Bounds end = {};
-  Bounds step = {};
-  std::string name = {};
-};
-
+/// Arguments of F::slice_axis.
 struct SliceAxisOptions {
   std::int64_t axis = 0;
   std::int64_t begin = 0;
@@ -283,12 +407,14 @@ struct SliceAxisOptions {
   std::string name = {};
 };
 
+/// Arguments of F::clip.
 struct ClipOptions {
   Number a_min = 0;
   Number a_max = 0;
   std::string name = {};
 };
 
+/// Arguments of F::one_hot.
 struct OneHotOptions {
   std::int64_t depth = 0;
   std::optional<Number> on_value = {};
@@ -297,12 +423,14 @@ struct OneHotOptions {
   std::string name = {};
 };
 
+/// Arguments of F::take.
 struct TakeOptions {
   std::optional<std::int64_t> axis = {};
   std::optional<std::string> mode = {};
   std::string name = {};
 };
 
+/// Arguments of F::pick and npx::pick.
 struct PickOptions {
   std::optional<std::int64_t> axis = {};
   std::optional<bool> keepdims = {};
@@ -310,13 +438,7 @@ struct PickOptions {
   std::string name = {};
 };
 
-struct EmbeddingOptions {
-  std::int64_t input_dim = 0;
-  std::int64_t output_dim = 0;
-  std::optional<DType> dtype = {};
-  std::string name = {};
-};
-
+/// Arguments of F::pad and F::Pad.
 struct PadOptions {
   std::string mode = {};
   std::vector<std::int64_t> pad_width = {};  ///< before and after, for each axis
@@ -324,18 +446,21 @@ struct PadOptions {
   std::string name = {};
 };
 
+/// Arguments of F::repeat.
 struct RepeatOptions {
   std::int64_t repeats = 1;
   std::optional<std::int64_t> axis = {};
   std::string name = {};
 };
 
+/// Arguments of F::swapaxes and F::SwapAxis.
 struct SwapAxesOptions {
   std::int64_t dim1 = 0;
   std::int64_t dim2 = 0;
   std::string name = {};
 };
 
+/// Arguments of F::random_uniform.
 struct RandomUniformOptions {
   std::optional<Number> low = {};
   std::optional<Number> high = {};
@@ -344,6 +469,7 @@ struct RandomUniformOptions {
   std::string name = {};
 };
 
+/// Arguments of F::random_normal.
 struct RandomNormalOptions {
   std::optional<Number> loc = {};
   std::optional<Number> scale = {};
@@ -352,86 +478,41 @@ struct RandomNormalOptions {
   std::string name = {};
 };
 
+/// Arguments of F::GroupNorm.
 struct GroupNormOptions {
   std::optional<std::int64_t> num_groups = {};
   std::optional<Number> eps = {};
   std::string name = {};
 };
 
+/// Arguments of F::InstanceNorm.
 struct InstanceNormOptions {
   std::optional<Number> eps = {};
   std::string name = {};
 };
 
-struct L2NormalizationOptions {
-  std::optional<Number> eps = {};
-  std::optional<std::string> mode = {};
-  std::string name = {};
-};
-
-struct LRNOptions {
-  std::optional<Number> alpha = {};
-  std::optional<Number> beta = {};
-  std::optional<Number> knorm = {};
-  std::int64_t nsize = 0;
-  std::string name = {};
-};
-
+/// Arguments of F::moments.
 struct MomentsOptions {
   Axes axes = {};
   std::optional<bool> keepdims = {};
   std::string name = {};
 };
 
-struct SoftmaxOutputOptions {
-  std::optional<Number> grad_scale = {};
-  std::optional<Number> ignore_label = {};
-  std::optional<bool> multi_output = {};
-  std::optional<bool> use_ignore = {};
-  std::optional<bool> preserve_shape = {};
-  std::optional<std::string> normalization = {};
-  std::optional<bool> out_grad = {};
-  std::optional<Number> smooth_alpha = {};
-  std::string name = {};
-};
-
+/// Arguments of F::LinearRegressionOutput, F::MAERegressionOutput and F::LogisticRegressionOutput.
+///
 /// LinearRegressionOutput, MAERegressionOutput and LogisticRegressionOutput.
 struct RegressionOutputOptions {
   std::optional<Number> grad_scale = {};
   std::string name = {};
 };
 
-struct SoftmaxActivationOptions {
-  std::optional<std::string> mode = {};
-  std::string name = {};
-};
-
+/// Arguments of F::smooth_l1.
 struct SmoothL1Options {
   std::optional<Number> scalar = {};
   std::string name = {};
 };
 
-struct HardSigmoidOptions {
-  std::optional<Number> alpha = {};
-  std::optional<Number> beta = {};
-  std::string name = {};
-};
-
-struct Im2colOptions {
-  Shape kernel = {};
-  Shape stride = {};
-  Shape dilate = {};
-  Shape pad = {};
-  std::string name = {};
-};
-
-struct CropOptions {
-  Shape offset = {};
-  Shape h_w = {};
-  std::optional<bool> center_crop = {};
-  std::string name = {};
-};
-
+/// Arguments of F::contrib::BilinearResize2D.
 struct BilinearResize2DOptions {
   std::optional<std::int64_t> height = {};
   std::optional<std::int64_t> width = {};
@@ -442,12 +523,14 @@ struct BilinearResize2DOptions {
   std::string name = {};
 };
 
+/// Arguments of F::broadcast_axis.
 struct BroadcastAxisOptions {
   Axes axis = {};
   Axes size = {};
   std::string name = {};
 };
 
+/// Arguments of F::split_v2.
 struct SplitV2Options {
   Shape indices = {};         ///< start of each part; the first is 0
   std::int64_t sections = 0;  ///< or: number of equal parts
@@ -456,6 +539,7 @@ struct SplitV2Options {
   std::string name = {};
 };
 
+/// Arguments of F::eye.
 struct EyeOptions {
   std::optional<std::int64_t> M = {};  ///< columns; default: the number of rows
   std::optional<std::int64_t> k = {};
@@ -463,27 +547,14 @@ struct EyeOptions {
   std::string name = {};
 };
 
+/// Arguments of F::linspace.
 struct LinspaceOptions {
   std::optional<bool> endpoint = {};
   std::optional<DType> dtype = {};
   std::string name = {};
 };
 
-struct ArangeLikeOptions {
-  std::optional<Number> start = {};
-  std::optional<Number> step = {};
-  std::optional<std::int64_t> repeat = {};
-  std::optional<std::int64_t> axis = {};
-  std::string name = {};
-};
-
-struct QuadraticOptions {
-  std::optional<Number> a = {};
-  std::optional<Number> b = {};
-  std::optional<Number> c = {};
-  std::string name = {};
-};
-
+/// Arguments of F::linalg::gemm and F::linalg::gemm2.
 struct GemmOptions {
   std::optional<bool> transpose_a = {};
   std::optional<bool> transpose_b = {};
@@ -493,6 +564,7 @@ struct GemmOptions {
   std::string name = {};
 };
 
+/// Arguments of F::linalg::syrk.
 struct SyrkOptions {
   std::optional<bool> transpose = {};
   std::optional<Number> alpha = {};

@@ -42,6 +42,8 @@ class KILN_API Layer : public HybridBlock {
 };
 
 /// activation(x): "relu", "sigmoid", "tanh", "softrelu" or "softsign".
+///
+/// Calls Activation. `kiln ops Activation` has the rest.
 class KILN_API Activation : public Layer {
  public:
   explicit Activation(const std::string& act_type, const BlockOptions& options = {},
@@ -67,6 +69,8 @@ struct DenseOptions {
   const ParameterDict* params = nullptr;
 };
 /// x weight^T + bias: (batch, in) -> (batch, units). weight is (units, in), bias (units).
+///
+/// Calls FullyConnected. `kiln ops FullyConnected` has the rest.
 class KILN_API Dense : public Layer {
  public:
   explicit Dense(std::int64_t units, const DenseOptions& options = {}, Where where = Where::current());
@@ -106,6 +110,9 @@ struct ConvOptions {
 };
 /// Convolution (cross-correlation) of (batch, in_channels, window...). weight is (channels,
 /// in_channels/groups, kernel...); of a transposed convolution (in_channels, channels/groups, kernel...).
+///
+/// Calls Deconvolution. `kiln ops Deconvolution` has the rest. Calls Convolution. `kiln ops Convolution` has
+/// the rest.
 class KILN_API Conv : public Layer {
  public:
   std::string str() const override;
@@ -157,6 +164,8 @@ struct PoolOptions {
   std::optional<std::string> prefix = {};
 };
 /// The maximum or mean of each window.
+///
+/// Calls Pooling. `kiln ops Pooling` has the rest.
 class KILN_API Pool : public Layer {
  public:
   std::string str() const override;
@@ -203,6 +212,8 @@ KILN_GLOBAL_POOL(GlobalAvgPool3D, 3, "avg");
 #undef KILN_GLOBAL_POOL
 
 /// Reflection padding of images (batch, channels, height, width).
+///
+/// Calls Pad. `kiln ops Pad` has the rest.
 class KILN_API ReflectionPad2D : public HybridBlock {
  public:
   /// One number for all four sides, or MXNet's eight (low and high per axis), the first four 0.
@@ -235,6 +246,8 @@ struct BatchNormOptions {
 };
 /// Normalises per channel to mean 0 and variance 1, then applies gamma and beta. Training mode uses the
 /// batch's statistics and updates the running ones.
+///
+/// Calls BatchNorm. `kiln ops BatchNorm` has the rest.
 class KILN_API BatchNorm : public Layer {
  public:
   /// Throws for a momentum outside of [0, 1] and a negative epsilon.
@@ -253,6 +266,8 @@ class KILN_API BatchNorm : public Layer {
   int axis_;
 };
 /// BatchNorm, then relu.
+///
+/// Calls _contrib_BatchNormWithReLU. `kiln ops _contrib_BatchNormWithReLU` has the rest.
 class KILN_API BatchNormReLU : public BatchNorm {
  public:
   explicit BatchNormReLU(const BatchNormOptions& options = {}, Where where = Where::current());
@@ -271,6 +286,8 @@ struct NormOptions {
   const ParameterDict* params = nullptr;
 };
 /// Normalises along one axis of each sample, then applies gamma and beta.
+///
+/// Calls LayerNorm. `kiln ops LayerNorm` has the rest.
 class KILN_API LayerNorm : public Layer {
  public:
   /// Throws for a negative epsilon, as the other normalizations do.
@@ -296,6 +313,8 @@ struct InstanceNormOptions {
   const ParameterDict* params = nullptr;
 };
 /// Normalises per sample and channel, over all other axes. `axis` is the axis of channels.
+///
+/// Calls InstanceNorm. `kiln ops InstanceNorm` has the rest.
 class KILN_API InstanceNorm : public Layer {
  public:
   explicit InstanceNorm(const InstanceNormOptions& options = {}, Where where = Where::current());
@@ -320,6 +339,8 @@ struct GroupNormOptions {
   const ParameterDict* params = nullptr;
 };
 /// Normalises per sample and group of channels. gamma and beta are (num_groups,).
+///
+/// Calls GroupNorm. `kiln ops GroupNorm` has the rest.
 class KILN_API GroupNorm : public Layer {
  public:
   explicit GroupNorm(const GroupNormOptions& options = {}, Where where = Where::current());
@@ -339,6 +360,8 @@ struct DropoutOptions {
 };
 /// In training mode zeroes each element with probability `rate` and scales the others by 1 / (1 - rate); else
 /// the identity.
+///
+/// Calls Dropout. `kiln ops Dropout` has the rest.
 class KILN_API Dropout : public Layer {
  public:
   explicit Dropout(double rate, const DropoutOptions& options = {}, Where where = Where::current());
@@ -353,6 +376,8 @@ class KILN_API Dropout : public Layer {
 };
 
 /// (batch, a, b, ...) -> (batch, a*b*...).
+///
+/// Calls Flatten. `kiln ops Flatten` has the rest.
 class KILN_API Flatten : public Layer {
  public:
   explicit Flatten(const BlockOptions& options = {});
@@ -370,6 +395,8 @@ struct EmbeddingOptions {
   const ParameterDict* params = nullptr;
 };
 /// Embedding look-up: indices (...) -> (..., output_dim). weight is (input_dim, output_dim).
+///
+/// Calls Embedding. `kiln ops Embedding` has the rest.
 class KILN_API Embedding : public Layer {
  public:
   Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {},
@@ -385,6 +412,8 @@ class KILN_API Embedding : public Layer {
 };
 
 /// x if x > 0, else alpha * x.
+///
+/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
 class KILN_API LeakyReLU : public Layer {
  public:
   explicit LeakyReLU(double alpha, const BlockOptions& options = {}, Where where = Where::current());
@@ -397,6 +426,8 @@ class KILN_API LeakyReLU : public Layer {
   double alpha_;
 };
 /// LeakyReLU with a learned slope.
+///
+/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
 class KILN_API PReLU : public Layer {
  public:
   explicit PReLU(const Initializer& alpha_initializer = init::Constant(0.25), std::int64_t in_channels = 1,
@@ -407,6 +438,8 @@ class KILN_API PReLU : public Layer {
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
 /// x if x > 0, else alpha * (exp(x) - 1).
+///
+/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
 class KILN_API ELU : public Layer {
  public:
   explicit ELU(double alpha = 1, const BlockOptions& options = {});
@@ -414,6 +447,7 @@ class KILN_API ELU : public Layer {
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
+/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
 class KILN_API SELU : public Layer {
  public:
   explicit SELU(const BlockOptions& options = {});
@@ -422,6 +456,8 @@ class KILN_API SELU : public Layer {
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
 /// x * Phi(x), with the cumulative normal distribution Phi.
+///
+/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
 class KILN_API GELU : public Layer {
  public:
   explicit GELU(const BlockOptions& options = {});
@@ -430,6 +466,8 @@ class KILN_API GELU : public Layer {
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
 /// x * sigmoid(beta * x).
+///
+/// Calls sigmoid. `kiln ops sigmoid` has the rest.
 class KILN_API Swish : public HybridBlock {
  public:
   explicit Swish(double beta = 1, const BlockOptions& options = {})

@@ -9,25 +9,43 @@
 
 namespace kiln {
 
-/// The documentation of one operator of graphs and symbol files.
+/// The reference of one operator of graphs and symbol files. Texts are plain sentences without line ends; `g`
+/// is the gradient of the result. A field is empty where there is nothing to say.
 struct OpDoc {
   struct Attribute {
     std::string name;
     std::string kind;                     ///< "integer", "tuple or None", "one of relu, sigmoid"
     std::optional<std::string> fallback;  ///< the default as in files; nothing: required
+    std::string meaning;                  ///< one sentence
     std::string ignored;                  ///< reason why no result depends on it; empty if results do
   };
-  std::string name;
-  std::vector<std::string> aliases;
-  std::string summary;              ///< one sentence
-  std::vector<std::string> inputs;  ///< names in order
-  bool variadic = false;            ///< takes a list of inputs
+  std::string name;                  ///< MXNet's
+  std::vector<std::string> aliases;  ///< MXNet's other names
+  std::string family;                ///< "pointwise functions"
+  std::string summary;               ///< one sentence
+  std::vector<std::string> inputs;   ///< names in order
+  bool variadic = false;             ///< takes a list of inputs
+  bool plain = false;                ///< has always these inputs, one result, and no input that it updates
   std::vector<Attribute> attributes;
+  std::vector<std::string> spellings;  ///< in C++: "F::relu", "np::exp", "Tensor::relu", "nn::Activation"
+  std::string spelling;                ///< the C++ name that the definition asks for, or "none"
+
+  std::string shapes;        ///< inputs and results by letters: "x (N, C) -> (N)", then the new letters
+  std::string dtypes;        ///< of inputs and results
+  std::string broadcasting;  ///< how inputs of other shapes are aligned
+  std::string nan;           ///< the result of a NaN among the elements
+  std::string ties;          ///< which of equal elements, or of halves, is taken
+  std::string empty;         ///< the result of arrays and axes without elements
+  std::string integers;      ///< the result of integer inputs
+  std::string gradient;      ///< by input, as a formula in g
+  std::string formula;       ///< the result
+  std::string source;        ///< where the semantics are from, and where Kiln differs
 };
 
-/// All operators, by name.
+/// All operators, by name. Thread rule: any thread, at any time.
 KILN_API std::vector<OpDoc> op_docs();
 /// The operator with that name or alias. Throws kiln::Error for an unknown name, with the nearest known one.
+/// Thread rule: any thread, at any time.
 KILN_API OpDoc op_doc(std::string_view name);
 
 }  // namespace kiln
