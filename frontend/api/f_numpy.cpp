@@ -11,7 +11,7 @@ using ir::AttrValue;
 using Where = F::Where;
 
 template <OpName op, class T>
-Tensor np_call(const Tensor& x, std::string_view attr, T value, Where where) {
+Tensor with_value(const Tensor& x, std::string_view attr, T value, Where where) {
   CallAttributes<1> given;
   given.set(attr, AttrValue(std::move(value)));
   return np_call<op>({&x}, given, where);
@@ -176,11 +176,11 @@ Tensor Numpy::einsum(const ::std::string& subscripts, const Tensors& operands, W
 }
 
 Tensor Numpy::reshape(const Tensor& a, const Shape& newshape, Where where) {
-  return np_call<"_np_reshape">(a, "newshape", newshape, where);
+  return with_value<"_np_reshape">(a, "newshape", newshape, where);
 }
 Tensor Numpy::transpose(const Tensor& a, Where where) { return np_call<"_np_transpose">({&a}, where); }
 Tensor Numpy::transpose(const Tensor& a, const Shape& axes, Where where) {
-  return np_call<"_np_transpose">(a, "axes", axes, where);
+  return with_value<"_np_transpose">(a, "axes", axes, where);
 }
 Tensor Numpy::swapaxes(const Tensor& a, int axis1, int axis2, Where where) {
   const NumpyScope scope;
@@ -202,7 +202,7 @@ Tensor Numpy::squeeze(const Tensor& a, const Axes& axis, Where where) {
   return np_call<"_np_squeeze">({&a}, given, where);
 }
 Tensor Numpy::broadcast_to(const Tensor& array, const Shape& shape, Where where) {
-  return np_call<"_npi_broadcast_to">(array, "shape", shape, where);
+  return with_value<"_npi_broadcast_to">(array, "shape", shape, where);
 }
 Tensor Numpy::tile(const Tensor& a, const Shape& reps, Where where) {
   const NumpyScope scope;
