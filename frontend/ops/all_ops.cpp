@@ -22,7 +22,7 @@ std::vector<OpFamily> families() {
       {"contractions", ops::product_ops()},
       {"dense layers, embedding, dropout, output layers", ops::nn_ops()},
       {"convolution and its transpose", ops::conv_ops()},
-      {"pooling", ops::pooling_ops()},
+      {"pooling over windows", ops::pooling_ops()},
       {"resizing of images", ops::resample_ops()},
       {"normalisation", ops::norm_ops()},
       {"activations and softmax", ops::activation_ops()},

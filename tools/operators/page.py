@@ -39,7 +39,7 @@ def wrapped(before, value, indent):
 
 
 def entry(op, spellings):
-    lines = [f"### {op.name}", ""]
+    lines = [f"### `{op.name}`", ""]
     arguments = ", ".join(op.inputs) + (", ..." if op.variadic else "")
     lines += [f"`{op.name}({arguments})`", "", *wrapped("", text(op.summary), 0), ""]
     if spellings:
