@@ -5,166 +5,171 @@
 
 namespace kiln {
 
-Tensor F::abs(const Tensor& data, Where where) { return call<"abs">({&data}, where); }
-Tensor F::Activation(const Tensor& data, const ActivationOptions& o, Where where) {
+Tensor PlainFunctions::abs(const Tensor& data, Where where) { return call<"abs">({&data}, where); }
+Tensor PlainFunctions::Activation(const Tensor& data, const ActivationOptions& o, Where where) {
   CallAttributes<1> given;
   given.set("act_type", ir::AttrValue(o.act_type));
   return call<"Activation">({&data}, given, where, o.name);
 }
-Tensor F::add_n(const Tensors& args, Where where) {
+Tensor PlainFunctions::add_n(const Tensors& args, Where where) {
   return call_list<"add_n">(args, CallAttributes<1>(), where);
 }
-Tensor F::amp_cast(const Tensor& data, const AmpCastOptions& o, Where where) {
+Tensor PlainFunctions::amp_cast(const Tensor& data, const AmpCastOptions& o, Where where) {
   CallAttributes<1> given;
   given.set("dtype", o.dtype);
   return call<"amp_cast">({&data}, given, where, o.name);
 }
-Tensor F::arccos(const Tensor& data, Where where) { return call<"arccos">({&data}, where); }
-Tensor F::arccosh(const Tensor& data, Where where) { return call<"arccosh">({&data}, where); }
-Tensor F::arcsin(const Tensor& data, Where where) { return call<"arcsin">({&data}, where); }
-Tensor F::arcsinh(const Tensor& data, Where where) { return call<"arcsinh">({&data}, where); }
-Tensor F::arctan(const Tensor& data, Where where) { return call<"arctan">({&data}, where); }
-Tensor F::arctanh(const Tensor& data, Where where) { return call<"arctanh">({&data}, where); }
-Tensor F::argmax_channel(const Tensor& data, Where where) { return call<"argmax_channel">({&data}, where); }
-Tensor F::batch_take(const Tensor& a, const Tensor& indices, Where where) {
+Tensor PlainFunctions::arccos(const Tensor& data, Where where) { return call<"arccos">({&data}, where); }
+Tensor PlainFunctions::arccosh(const Tensor& data, Where where) { return call<"arccosh">({&data}, where); }
+Tensor PlainFunctions::arcsin(const Tensor& data, Where where) { return call<"arcsin">({&data}, where); }
+Tensor PlainFunctions::arcsinh(const Tensor& data, Where where) { return call<"arcsinh">({&data}, where); }
+Tensor PlainFunctions::arctan(const Tensor& data, Where where) { return call<"arctan">({&data}, where); }
+Tensor PlainFunctions::arctanh(const Tensor& data, Where where) { return call<"arctanh">({&data}, where); }
+Tensor PlainFunctions::argmax_channel(const Tensor& data, Where where) {
+  return call<"argmax_channel">({&data}, where);
+}
+Tensor PlainFunctions::batch_take(const Tensor& a, const Tensor& indices, Where where) {
   return call<"batch_take">({&a, &indices}, where);
 }
-Tensor F::BlockGrad(const Tensor& data, Where where) { return call<"BlockGrad">({&data}, where); }
-Tensor F::broadcast_add(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::BlockGrad(const Tensor& data, Where where) {
+  return call<"BlockGrad">({&data}, where);
+}
+Tensor PlainFunctions::broadcast_add(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_add">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_div(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_div(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_div">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_equal(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_equal(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_equal">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_greater(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_greater(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_greater">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_greater_equal(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_greater_equal(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_greater_equal">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_hypot(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_hypot(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_hypot">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_lesser(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_lesser(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_lesser">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_lesser_equal(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_lesser_equal(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_lesser_equal">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_logical_and(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_logical_and(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_logical_and">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_logical_or(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_logical_or(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_logical_or">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_logical_xor(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_logical_xor(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_logical_xor">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_maximum(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_maximum(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_maximum">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_minimum(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_minimum(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_minimum">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_minus(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_minus(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_minus">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_mod(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_mod(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_mod">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_mul(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_mul(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_mul">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_not_equal(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_not_equal(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_not_equal">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_plus(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_plus(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_plus">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_power(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_power(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_power">({&lhs, &rhs}, where);
 }
-Tensor F::broadcast_sub(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::broadcast_sub(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_sub">({&lhs, &rhs}, where);
 }
-Tensor F::cbrt(const Tensor& data, Where where) { return call<"cbrt">({&data}, where); }
-Tensor F::ceil(const Tensor& data, Where where) { return call<"ceil">({&data}, where); }
-Tensor F::cos(const Tensor& data, Where where) { return call<"cos">({&data}, where); }
-Tensor F::cosh(const Tensor& data, Where where) { return call<"cosh">({&data}, where); }
-Tensor F::Crop(const Tensors& arg, const CropOptions& o, Where where) {
+Tensor PlainFunctions::cbrt(const Tensor& data, Where where) { return call<"cbrt">({&data}, where); }
+Tensor PlainFunctions::ceil(const Tensor& data, Where where) { return call<"ceil">({&data}, where); }
+Tensor PlainFunctions::cos(const Tensor& data, Where where) { return call<"cos">({&data}, where); }
+Tensor PlainFunctions::cosh(const Tensor& data, Where where) { return call<"cosh">({&data}, where); }
+Tensor PlainFunctions::Crop(const Tensors& arg, const CropOptions& o, Where where) {
   CallAttributes<3> given;
   given.set_tuple("offset", o.offset);
   given.set_tuple("h_w", o.h_w);
   given.set("center_crop", o.center_crop);
   return call_list<"Crop">(arg, given, where, o.name);
 }
-Tensor F::degrees(const Tensor& data, Where where) { return call<"degrees">({&data}, where); }
-Tensor F::diag(const Tensor& data, const DiagOptions& o, Where where) {
+Tensor PlainFunctions::degrees(const Tensor& data, Where where) { return call<"degrees">({&data}, where); }
+Tensor PlainFunctions::diag(const Tensor& data, const DiagOptions& o, Where where) {
   CallAttributes<3> given;
   given.set("k", o.k);
   given.set("axis1", o.axis1);
   given.set("axis2", o.axis2);
   return call<"diag">({&data}, given, where, o.name);
 }
-Tensor F::dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& o, Where where) {
+Tensor PlainFunctions::dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& o, Where where) {
   CallAttributes<2> given;
   given.set("transpose_a", o.transpose_a);
   given.set("transpose_b", o.transpose_b);
   return call<"dot">({&lhs, &rhs}, given, where, o.name);
 }
-Tensor F::Dropout(const Tensor& data, const DropoutOptions& o, Where where) {
+Tensor PlainFunctions::Dropout(const Tensor& data, const DropoutOptions& o, Where where) {
   CallAttributes<3> given;
   given.set("p", o.p);
   given.set("mode", o.mode);
   given.set_tuple("axes", o.axes);
   return call<"Dropout">({&data}, given, where, o.name);
 }
-Tensor F::ElementWiseSum(const Tensors& args, Where where) {
+Tensor PlainFunctions::ElementWiseSum(const Tensors& args, Where where) {
   return call_list<"ElementWiseSum">(args, CallAttributes<1>(), where);
 }
-Tensor F::elemwise_add(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::elemwise_add(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"elemwise_add">({&lhs, &rhs}, where);
 }
-Tensor F::elemwise_div(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::elemwise_div(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"elemwise_div">({&lhs, &rhs}, where);
 }
-Tensor F::elemwise_mul(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::elemwise_mul(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"elemwise_mul">({&lhs, &rhs}, where);
 }
-Tensor F::elemwise_sub(const Tensor& lhs, const Tensor& rhs, Where where) {
+Tensor PlainFunctions::elemwise_sub(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"elemwise_sub">({&lhs, &rhs}, where);
 }
-Tensor F::Embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& o, Where where) {
+Tensor PlainFunctions::Embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& o,
+                                 Where where) {
   CallAttributes<3> given;
   given.set("input_dim", ir::AttrValue(o.input_dim));
   given.set("output_dim", ir::AttrValue(o.output_dim));
   given.set("dtype", o.dtype);
   return call<"Embedding">({&data, &weight}, given, where, o.name);
 }
-Tensor F::erf(const Tensor& data, Where where) { return call<"erf">({&data}, where); }
-Tensor F::erfinv(const Tensor& data, Where where) { return call<"erfinv">({&data}, where); }
-Tensor F::exp(const Tensor& data, Where where) { return call<"exp">({&data}, where); }
-Tensor F::expm1(const Tensor& data, Where where) { return call<"expm1">({&data}, where); }
-Tensor F::fix(const Tensor& data, Where where) { return call<"fix">({&data}, where); }
-Tensor F::Flatten(const Tensor& data, Where where) { return call<"Flatten">({&data}, where); }
-Tensor F::flatten(const Tensor& data, Where where) { return call<"flatten">({&data}, where); }
-Tensor F::floor(const Tensor& data, Where where) { return call<"floor">({&data}, where); }
-Tensor F::gamma(const Tensor& data, Where where) { return call<"gamma">({&data}, where); }
-Tensor F::gammaln(const Tensor& data, Where where) { return call<"gammaln">({&data}, where); }
-Tensor F::gather_nd(const Tensor& data, const Tensor& indices, Where where) {
+Tensor PlainFunctions::erf(const Tensor& data, Where where) { return call<"erf">({&data}, where); }
+Tensor PlainFunctions::erfinv(const Tensor& data, Where where) { return call<"erfinv">({&data}, where); }
+Tensor PlainFunctions::exp(const Tensor& data, Where where) { return call<"exp">({&data}, where); }
+Tensor PlainFunctions::expm1(const Tensor& data, Where where) { return call<"expm1">({&data}, where); }
+Tensor PlainFunctions::fix(const Tensor& data, Where where) { return call<"fix">({&data}, where); }
+Tensor PlainFunctions::Flatten(const Tensor& data, Where where) { return call<"Flatten">({&data}, where); }
+Tensor PlainFunctions::flatten(const Tensor& data, Where where) { return call<"flatten">({&data}, where); }
+Tensor PlainFunctions::floor(const Tensor& data, Where where) { return call<"floor">({&data}, where); }
+Tensor PlainFunctions::gamma(const Tensor& data, Where where) { return call<"gamma">({&data}, where); }
+Tensor PlainFunctions::gammaln(const Tensor& data, Where where) { return call<"gammaln">({&data}, where); }
+Tensor PlainFunctions::gather_nd(const Tensor& data, const Tensor& indices, Where where) {
   return call<"gather_nd">({&data, &indices}, where);
 }
-Tensor F::hard_sigmoid(const Tensor& data, const HardSigmoidOptions& o, Where where) {
+Tensor PlainFunctions::hard_sigmoid(const Tensor& data, const HardSigmoidOptions& o, Where where) {
   CallAttributes<2> given;
   given.set("alpha", o.alpha);
   given.set("beta", o.beta);
   return call<"hard_sigmoid">({&data}, given, where, o.name);
 }
-Tensor F::identity(const Tensor& data, Where where) { return call<"identity">({&data}, where); }
-Tensor F::im2col(const Tensor& data, const Im2colOptions& o, Where where) {
+Tensor PlainFunctions::identity(const Tensor& data, Where where) { return call<"identity">({&data}, where); }
+Tensor PlainFunctions::im2col(const Tensor& data, const Im2colOptions& o, Where where) {
   CallAttributes<4> given;
   given.set("kernel", ir::AttrValue(o.kernel));
   given.set_tuple("stride", o.stride);
@@ -172,21 +177,23 @@ Tensor F::im2col(const Tensor& data, const Im2colOptions& o, Where where) {
   given.set_tuple("pad", o.pad);
   return call<"im2col">({&data}, given, where, o.name);
 }
-Tensor F::khatri_rao(const Tensors& args, Where where) {
+Tensor PlainFunctions::khatri_rao(const Tensors& args, Where where) {
   return call_list<"khatri_rao">(args, CallAttributes<1>(), where);
 }
-Tensor F::L2Normalization(const Tensor& data, const L2NormalizationOptions& o, Where where) {
+Tensor PlainFunctions::L2Normalization(const Tensor& data, const L2NormalizationOptions& o, Where where) {
   CallAttributes<2> given;
   given.set("eps", o.eps);
   given.set("mode", o.mode);
   return call<"L2Normalization">({&data}, given, where, o.name);
 }
-Tensor F::log(const Tensor& data, Where where) { return call<"log">({&data}, where); }
-Tensor F::log10(const Tensor& data, Where where) { return call<"log10">({&data}, where); }
-Tensor F::log1p(const Tensor& data, Where where) { return call<"log1p">({&data}, where); }
-Tensor F::log2(const Tensor& data, Where where) { return call<"log2">({&data}, where); }
-Tensor F::logical_not(const Tensor& data, Where where) { return call<"logical_not">({&data}, where); }
-Tensor F::LRN(const Tensor& data, const LRNOptions& o, Where where) {
+Tensor PlainFunctions::log(const Tensor& data, Where where) { return call<"log">({&data}, where); }
+Tensor PlainFunctions::log10(const Tensor& data, Where where) { return call<"log10">({&data}, where); }
+Tensor PlainFunctions::log1p(const Tensor& data, Where where) { return call<"log1p">({&data}, where); }
+Tensor PlainFunctions::log2(const Tensor& data, Where where) { return call<"log2">({&data}, where); }
+Tensor PlainFunctions::logical_not(const Tensor& data, Where where) {
+  return call<"logical_not">({&data}, where);
+}
+Tensor PlainFunctions::LRN(const Tensor& data, const LRNOptions& o, Where where) {
   CallAttributes<4> given;
   given.set("alpha", o.alpha);
   given.set("beta", o.beta);
@@ -194,39 +201,50 @@ Tensor F::LRN(const Tensor& data, const LRNOptions& o, Where where) {
   given.set("nsize", ir::AttrValue(o.nsize));
   return call<"LRN">({&data}, given, where, o.name);
 }
-Tensor F::make_loss(const Tensor& data, Where where) { return call<"make_loss">({&data}, where); }
-Tensor F::negative(const Tensor& data, Where where) { return call<"negative">({&data}, where); }
-Tensor F::ones_like(const Tensor& data, Where where) { return call<"ones_like">({&data}, where); }
-Tensor F::radians(const Tensor& data, Where where) { return call<"radians">({&data}, where); }
-Tensor F::rcbrt(const Tensor& data, Where where) { return call<"rcbrt">({&data}, where); }
-Tensor F::reciprocal(const Tensor& data, Where where) { return call<"reciprocal">({&data}, where); }
-Tensor F::relu(const Tensor& data, Where where) { return call<"relu">({&data}, where); }
-Tensor F::rint(const Tensor& data, Where where) { return call<"rint">({&data}, where); }
-Tensor F::round(const Tensor& data, Where where) { return call<"round">({&data}, where); }
-Tensor F::rsqrt(const Tensor& data, Where where) { return call<"rsqrt">({&data}, where); }
-Tensor F::shape_array(const Tensor& data, Where where) { return call<"shape_array">({&data}, where); }
-Tensor F::shuffle(const Tensor& data, Where where) { return call<"shuffle">({&data}, where); }
-Tensor F::sigmoid(const Tensor& data, Where where) { return call<"sigmoid">({&data}, where); }
-Tensor F::sign(const Tensor& data, Where where) { return call<"sign">({&data}, where); }
-Tensor F::sin(const Tensor& data, Where where) { return call<"sin">({&data}, where); }
-Tensor F::sinh(const Tensor& data, Where where) { return call<"sinh">({&data}, where); }
-Tensor F::size_array(const Tensor& data, Where where) { return call<"size_array">({&data}, where); }
-Tensor F::slice(const Tensor& data, const SliceOptions& o, Where where) {
+Tensor PlainFunctions::make_loss(const Tensor& data, Where where) {
+  return call<"make_loss">({&data}, where);
+}
+Tensor PlainFunctions::negative(const Tensor& data, Where where) { return call<"negative">({&data}, where); }
+Tensor PlainFunctions::ones_like(const Tensor& data, Where where) {
+  return call<"ones_like">({&data}, where);
+}
+Tensor PlainFunctions::radians(const Tensor& data, Where where) { return call<"radians">({&data}, where); }
+Tensor PlainFunctions::rcbrt(const Tensor& data, Where where) { return call<"rcbrt">({&data}, where); }
+Tensor PlainFunctions::reciprocal(const Tensor& data, Where where) {
+  return call<"reciprocal">({&data}, where);
+}
+Tensor PlainFunctions::relu(const Tensor& data, Where where) { return call<"relu">({&data}, where); }
+Tensor PlainFunctions::rint(const Tensor& data, Where where) { return call<"rint">({&data}, where); }
+Tensor PlainFunctions::round(const Tensor& data, Where where) { return call<"round">({&data}, where); }
+Tensor PlainFunctions::rsqrt(const Tensor& data, Where where) { return call<"rsqrt">({&data}, where); }
+Tensor PlainFunctions::shape_array(const Tensor& data, Where where) {
+  return call<"shape_array">({&data}, where);
+}
+Tensor PlainFunctions::shuffle(const Tensor& data, Where where) { return call<"shuffle">({&data}, where); }
+Tensor PlainFunctions::sigmoid(const Tensor& data, Where where) { return call<"sigmoid">({&data}, where); }
+Tensor PlainFunctions::sign(const Tensor& data, Where where) { return call<"sign">({&data}, where); }
+Tensor PlainFunctions::sin(const Tensor& data, Where where) { return call<"sin">({&data}, where); }
+Tensor PlainFunctions::sinh(const Tensor& data, Where where) { return call<"sinh">({&data}, where); }
+Tensor PlainFunctions::size_array(const Tensor& data, Where where) {
+  return call<"size_array">({&data}, where);
+}
+Tensor PlainFunctions::slice(const Tensor& data, const SliceOptions& o, Where where) {
   CallAttributes<3> given;
   given.set("begin", ir::AttrValue(o.begin));
   given.set("end", ir::AttrValue(o.end));
   if (!o.step.empty()) given.set("step", ir::AttrValue(o.step));
   return call<"slice">({&data}, given, where, o.name);
 }
-Tensor F::softmax_cross_entropy(const Tensor& data, const Tensor& label, Where where) {
+Tensor PlainFunctions::softmax_cross_entropy(const Tensor& data, const Tensor& label, Where where) {
   return call<"softmax_cross_entropy">({&data, &label}, where);
 }
-Tensor F::SoftmaxActivation(const Tensor& data, const SoftmaxActivationOptions& o, Where where) {
+Tensor PlainFunctions::SoftmaxActivation(const Tensor& data, const SoftmaxActivationOptions& o, Where where) {
   CallAttributes<1> given;
   given.set("mode", o.mode);
   return call<"SoftmaxActivation">({&data}, given, where, o.name);
 }
-Tensor F::SoftmaxOutput(const Tensor& data, const Tensor& label, const SoftmaxOutputOptions& o, Where where) {
+Tensor PlainFunctions::SoftmaxOutput(const Tensor& data, const Tensor& label, const SoftmaxOutputOptions& o,
+                                     Where where) {
   CallAttributes<8> given;
   given.set("grad_scale", o.grad_scale);
   given.set("ignore_label", o.ignore_label);
@@ -238,14 +256,18 @@ Tensor F::SoftmaxOutput(const Tensor& data, const Tensor& label, const SoftmaxOu
   given.set("smooth_alpha", o.smooth_alpha);
   return call<"SoftmaxOutput">({&data, &label}, given, where, o.name);
 }
-Tensor F::softsign(const Tensor& data, Where where) { return call<"softsign">({&data}, where); }
-Tensor F::sqrt(const Tensor& data, Where where) { return call<"sqrt">({&data}, where); }
-Tensor F::square(const Tensor& data, Where where) { return call<"square">({&data}, where); }
-Tensor F::stop_gradient(const Tensor& data, Where where) { return call<"stop_gradient">({&data}, where); }
-Tensor F::tan(const Tensor& data, Where where) { return call<"tan">({&data}, where); }
-Tensor F::tanh(const Tensor& data, Where where) { return call<"tanh">({&data}, where); }
-Tensor F::trunc(const Tensor& data, Where where) { return call<"trunc">({&data}, where); }
-Tensor F::zeros_like(const Tensor& data, Where where) { return call<"zeros_like">({&data}, where); }
+Tensor PlainFunctions::softsign(const Tensor& data, Where where) { return call<"softsign">({&data}, where); }
+Tensor PlainFunctions::sqrt(const Tensor& data, Where where) { return call<"sqrt">({&data}, where); }
+Tensor PlainFunctions::square(const Tensor& data, Where where) { return call<"square">({&data}, where); }
+Tensor PlainFunctions::stop_gradient(const Tensor& data, Where where) {
+  return call<"stop_gradient">({&data}, where);
+}
+Tensor PlainFunctions::tan(const Tensor& data, Where where) { return call<"tan">({&data}, where); }
+Tensor PlainFunctions::tanh(const Tensor& data, Where where) { return call<"tanh">({&data}, where); }
+Tensor PlainFunctions::trunc(const Tensor& data, Where where) { return call<"trunc">({&data}, where); }
+Tensor PlainFunctions::zeros_like(const Tensor& data, Where where) {
+  return call<"zeros_like">({&data}, where);
+}
 Tensor F::contrib_operators::arange_like(const Tensor& data, const ArangeLikeOptions& o, Where where) {
   CallAttributes<4> given;
   given.set("start", o.start);

@@ -66,9 +66,9 @@ Tensor all(const Tensor& x) {
          np::scaffolded(x) + F::contrib::scaffolded(x);
 }
 """
-# What the files of the copy have to contain: the spellings, comments and the page.
+# Texts that the files of the copy have to contain: spellings, comments, the page.
 EXPECTED = {
-    "frontend/include/kiln/f.h": ["/// Twice x, as a test says. `kiln ops scaffolded` has the rest.\n  static Tensor scaffolded("],
+    "frontend/include/kiln/f_plain.h": ["/// Twice x, as a test says. `kiln ops scaffolded` has the rest.\n  static Tensor scaffolded("],
     "frontend/include/kiln/f_options.h": ["/// A factor that a call must give. Required.\n  Number scale = 0;",
                                           "/// Whether the test rounds. Default: False.\n  std::optional<bool> upwards = {};"],
     "frontend/include/kiln/tensor_methods.h": ["Tensor scaffolded(Where where"],

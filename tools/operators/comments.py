@@ -102,7 +102,7 @@ def best(operators, name):
 
 def write_functions(tree, calls):
     """One comment before the first declaration of each name."""
-    for header in [*dict.fromkeys(functions.HEADERS.values()), functions.METHODS]:
+    for header in [*functions.PUBLIC, functions.METHODS]:
         lines = tree.read(header).split("\n")
         first = {}
         for scope, name, number in functions.declarations(tree.read(header)):
@@ -136,7 +136,7 @@ def members(lines):
 def users(tree, calls):
     """Option struct -> (function as a program writes it, operator) of the functions that take it."""
     found = {}
-    for header in dict.fromkeys(functions.HEADERS.values()):
+    for header in functions.PUBLIC:
         text = tree.read(header)
         lines = text.split("\n")
         for scope, name, number in functions.declarations(text):

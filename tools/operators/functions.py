@@ -3,11 +3,15 @@ import re
 
 from operators.layout import COLUMNS, call
 
-HEADERS = {"F": "frontend/include/kiln/f.h", "F::contrib_operators": "frontend/include/kiln/f_families.h",
+# The header of each scope's functions that are written here.
+HEADERS = {"F": "frontend/include/kiln/f_plain.h", "F::contrib_operators": "frontend/include/kiln/f_families.h",
            "F::linalg": "frontend/include/kiln/f_families.h", "F::numpy": "frontend/include/kiln/f_numpy.h",
            "F::npx": "frontend/include/kiln/f_numpy.h"}
 REGIONS = {"F": "functions", "F::contrib_operators": "functions of contrib", "F::linalg": "functions of linalg",
            "F::numpy": "functions of np", "F::npx": "functions of npx"}
+PUBLIC = ["frontend/include/kiln/f.h", *dict.fromkeys(HEADERS.values())]
+# The base class of F that has them.
+PLAIN = "PlainFunctions"
 OPTIONS = "frontend/include/kiln/f_options.h"
 METHODS = "frontend/include/kiln/tensor_methods.h"
 METHOD_SOURCE = "frontend/api/methods.cpp"
@@ -26,18 +30,18 @@ def declarations(text, outer=""):
         elif scopes and line == " " * scopes[-1][0] + "};":
             scopes.pop()
         elif scopes and (match := DECLARATION.match(line)) and len(match[1]) == scopes[-1][0] + 2:
-            yield scopes[-1][1], match[2], number
+            yield "F" if scopes[-1][1] == PLAIN else scopes[-1][1], match[2], number
 
 
 def public_functions(tree):
     """(scope, name) of all functions of F, its scopes, and the methods, in the order of the headers."""
-    headers = [*dict.fromkeys(HEADERS.values()), "frontend/include/kiln/control_flow.h", METHODS]
+    headers = [*PUBLIC, "frontend/include/kiln/control_flow.h", METHODS]
     found = {(scope, name): None for header in headers for scope, name, _ in declarations(tree.read(header))}
     return list(found)
 
 
 def hand_written(tree):
-    return {(scope, name) for header in [*dict.fromkeys(HEADERS.values()), METHODS]
+    return {(scope, name) for header in [*PUBLIC, METHODS]
             for scope, name, _ in declarations(tree.without_regions(header))}
 
 
@@ -90,7 +94,7 @@ def set_option(attribute):
 
 
 def definition(f):
-    head = call(f"Tensor {f.scope}::{f.name}", parameters(f, declared=False), " {")
+    head = call(f"Tensor {PLAIN if f.scope == 'F' else f.scope}::{f.name}", parameters(f, declared=False), " {")
     options = f.operator.options
     helper = "call"
     body = []

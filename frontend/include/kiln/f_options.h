@@ -92,7 +92,7 @@ struct DiagOptions {
   std::string name = {};  ///< of the node
 };
 
-/// Arguments of F::dot, F::batch_dot and npx::batch_dot.
+/// Arguments of F::batch_dot, F::dot and npx::batch_dot.
 struct DotOptions {
   std::optional<bool> transpose_a = {};
   std::optional<bool> transpose_b = {};
