@@ -36,7 +36,7 @@ def differences(op):
     """The differences from the rules at the top of f.h: any dtype, NaN stays NaN, a gradient passes."""
     if op.dtypes and not op.dtypes.startswith("Any"):
         yield "Dtypes: " + lower_first(first_sentence(op.dtypes))
-    if op.nan and not op.nan.startswith("NaN"):
+    if op.nan and not re.match(r"NaN\b(?! is\b)", op.nan):
         yield "Of NaN: " + lower_first(first_sentence(op.nan))
     if op.gradient.startswith("None"):
         yield "No gradient: " + lower_first(first_sentence(op.gradient.partition(":")[2].strip()))
