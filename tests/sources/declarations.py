@@ -1,6 +1,6 @@
 """The public declarations of C++ headers, each with whether it has a documentation comment.
 
-It reads the part of C++ that Kiln's public headers use. A construct that it does not know is an error, so that nothing is left out silently.
+A comment is above a declaration (`///`), after it (`///<`), or above a group: `/// @{` follows the comment, and `/// @}` ends the group. It reads the part of C++ that Kiln's public headers use. A construct that it does not know is an error, so that nothing is left out silently.
 """
 
 import dataclasses
@@ -8,9 +8,11 @@ import re
 
 TOKEN = re.compile(
     r"(?P<doc>///<?[^\n]*)|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<directive>^[ \t]*\#(?:[^\n\\]|\\.)*)"
-    r"|(?P<string>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')|(?P<word>[A-Za-z_]\w*)|(?P<number>\d[\w.']*)|(?P<symbol>::|->|&&|\|\||<=>|[^\s\w])",
+    r"|(?P<string>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')|(?P<word>[A-Za-z_]\w*)|(?P<number>\d[\w.']*)|(?P<symbol>::|->|&&|\|\||<=>|[=!<>+*/%-]=|\+\+|--|[^\s\w])",
     re.M | re.S,
 )
+# Names that the standard library gives a meaning, and the caller's source location, which tensor.h explains.
+WELL_KNOWN = {"Where", "value_type", "reference", "pointer", "difference_type", "iterator_category", "iterator_concept"}
 OPENING, CLOSING = {"(": ")", "[": "]", "{": "}"}, {")", "]", "}"}
 
 
@@ -76,11 +78,13 @@ class Reader:
         self.found.append(Declaration(kind, name, scope, line, documented))
 
     def read_scope(self, scope, is_public, is_class):
-        documented = False
+        documented = in_group = False
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
             if token.kind == "doc":
-                documented = documented or not token.text.startswith("///<")
+                mark = token.text[3:].strip()
+                in_group = documented if mark == "@{" else in_group and mark != "@}"
+                documented = documented or not (token.text.startswith("///<") or mark in ("@{", "@}"))
                 self.at += 1
             elif token.text == "}":
                 return
@@ -90,7 +94,7 @@ class Reader:
             elif token.text == ";":
                 self.at += 1
             else:
-                self.read_declaration(scope, is_public, documented)
+                self.read_declaration(scope, is_public, documented or in_group)
                 documented = False
 
     def read_declaration(self, scope, is_public, documented):
@@ -261,7 +265,7 @@ class Reader:
         if texts[0] in ("class", "struct", "union", "enum") and not set(texts) & {"(", "="}:
             return  # a forward declaration, or an explicit instantiation
         if texts[0] == "using":
-            if "=" in texts:
+            if "=" in texts and texts[1] not in WELL_KNOWN:
                 self.add("type", texts[1], scope, line, documented)
             return
         before_bracket = texts.index("(") if "(" in texts else len(texts)
@@ -269,6 +273,8 @@ class Reader:
         if "operator" in texts or before_bracket < before_value:
             if {"default", "delete"} & set(texts[-1:]) or "override" in texts or "~" in texts:
                 return
+            if before_bracket >= 2 and texts[before_bracket - 2] == "::" and "operator" not in texts:
+                return  # the definition of a member that its class declares
             if "operator" in texts:
                 name = "operator" + "".join(texts[texts.index("operator") + 1 : before_bracket] or ["()"])
             else:
