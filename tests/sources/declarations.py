@@ -77,7 +77,9 @@ class Reader:
         documented = documented or any(d.documented and (d.kind, d.name, d.scope) == (kind, name, scope) for d in self.found)
         self.found.append(Declaration(kind, name, scope, line, documented))
 
-    def read_scope(self, scope, is_public, is_class):
+    def read_scope(self, scope, is_visible, is_class, is_public=True):
+        """Reads declarations to the end of a namespace or class. Its members are public if it is visible itself."""
+        is_public = is_public and is_visible
         documented = in_group = False
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
@@ -89,7 +91,7 @@ class Reader:
             elif token.text == "}":
                 return
             elif is_class and token.text in ("public", "private", "protected") and self.tokens[self.at + 1].text == ":":
-                is_public, documented = token.text == "public", False
+                is_public, documented = is_visible and token.text == "public", False
                 self.at += 2
             elif token.text == ";":
                 self.at += 1
@@ -108,7 +110,7 @@ class Reader:
                 self.read_scope(scope if hidden else "", is_public and not hidden, False)
             self.skip_to_end()
             return
-        if first.kind == "word" and first.text.isupper() and self.tokens[self.at + 1].text == "(":
+        if first.text.isupper() and self.tokens[self.at + 1].text == "(" and first.text != scope.rpartition("::")[2]:
             self.read_macro(scope, is_public, documented)
             return
         head = []  # the tokens of the declaration outside of brackets
@@ -229,7 +231,7 @@ class Reader:
         if "enum" in type_words:
             self.read_enumerators(inner, is_public)
         else:
-            self.read_scope(inner, is_public and "class" not in type_words, True)
+            self.read_scope(inner, is_public, True, "class" not in type_words)
         self.take()  # }
         while self.take().text != ";":
             pass
@@ -294,4 +296,16 @@ def declarations(text):
     reader.read_scope("", True, False)
     if reader.at != len(reader.tokens):
         raise ValueError(f"line {reader.tokens[reader.at].line}: a closing brace too many")
-    return reader.found
+    return [dataclasses.replace(d, documented=d.documented or is_covered(d, reader.found)) for d in reader.found]
+
+
+def is_covered(declaration, all_of_header):
+    """Whether another comment says it: a class's comment for its only constructor, an option's for options of that name in later structs."""
+    owner = declaration.scope.rpartition("::")[2]
+    if declaration.kind == "function" and declaration.name == owner:
+        constructors = [d for d in all_of_header if (d.kind, d.name, d.scope) == ("function", owner, declaration.scope)]
+        return len(constructors) == 1 and any(d.documented for d in all_of_header if d.kind == "type" and d.full_name == declaration.scope)
+    if declaration.kind == "member" and owner.endswith("Options"):
+        alike = [d for d in all_of_header if (d.kind, d.name) == ("member", declaration.name) and d.scope.endswith("Options")]
+        return alike[0].documented
+    return False

@@ -1,4 +1,6 @@
-"""Whether every public function, type, member and enumerator has a comment: `///` above it, or `///<` after it. Overloads share one.
+"""Whether every public function, type, member and enumerator has a comment: `///` above it or its group, or `///<` after it.
+
+Overloads share one. A class's comment is that of its only constructor, an option's that of the same option in later structs of the header.
 
 usage: documented_test.py SOURCE_FOLDER [--list]
 
