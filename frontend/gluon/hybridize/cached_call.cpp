@@ -99,8 +99,12 @@ bool CallSignature::matches(std::span<const Tensor> tensors, bool is_train) cons
   }
   if (tensors.empty()) return device == DeviceScope::current();
   if (tensors.size() == 1) return true;
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    if (place_of(tensors, i) != place_of(inputs[i])) return false;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    std::size_t first = 0;  // the first input with the same array, in most calls this one
+    while (TensorAccess::array(tensors[first]) != TensorAccess::array(tensors[i])) ++first;
+    if (first != inputs[i].array) return false;
+    if (first != i && place_of(tensors, i) != place_of(inputs[i])) return false;
+  }
   return true;
 }
 

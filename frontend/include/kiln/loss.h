@@ -14,7 +14,7 @@ class KILN_API Loss : public HybridBlock {
   Loss(std::optional<Number> weight, int batch_axis, const BlockOptions& options = {})
       : HybridBlock(options), weight_(weight), batch_axis_(batch_axis) {}
   std::string str() const override;
-  int batch_axis() const { return batch_axis_; }
+  int batch_axis() const { return batch_axis_; }  ///< the axis of the samples
 
  protected:
   Loss(std::optional<Number> weight, int batch_axis, const BlockOptions& options, std::string_view kind)
@@ -34,12 +34,14 @@ class KILN_API Loss : public HybridBlock {
   int batch_axis_;
 };
 
+/// Options of L1Loss; all losses have them.
 struct LossOptions {
-  std::optional<Number> weight = {};
-  int batch_axis = 0;
-  std::optional<std::string> prefix = {};
+  std::optional<Number> weight = {};       ///< a factor of the loss; nothing: 1
+  int batch_axis = 0;                      ///< the axis of the samples, which is not averaged
+  std::optional<std::string> prefix = {};  ///< of the block's name; nothing: made from its class
 };
 
+/// Options of L2Loss.
 struct L2LossOptions {
   std::optional<Number> weight = Number(1.0);
   int batch_axis = 0;
@@ -63,6 +65,7 @@ class KILN_API L1Loss : public Loss {
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;
 };
 
+/// Options of SigmoidBinaryCrossEntropyLoss.
 struct SigmoidBCEOptions {
   bool from_sigmoid = false;  ///< the prediction is a probability
   std::optional<Number> weight = {};
@@ -74,6 +77,7 @@ struct SigmoidBCEOptions {
 class KILN_API SigmoidBinaryCrossEntropyLoss : public Loss {
  public:
   explicit SigmoidBinaryCrossEntropyLoss(const SigmoidBCEOptions& options = {});
+  /// The loss of three tensors: the factor of positive samples is the third.
   Tensor with_pos_weight(const Tensor& pred, const Tensor& label, const Tensor& pos_weight,
                          Where where = Where::current()) const {
     return (*pos_weighted_)(pred, label, pos_weight, where);
@@ -88,8 +92,9 @@ class KILN_API SigmoidBinaryCrossEntropyLoss : public Loss {
   bool from_sigmoid_, third_is_pos_weight_;
   std::shared_ptr<SigmoidBinaryCrossEntropyLoss> pos_weighted_;  // the same loss of (pred, label, pos_weight)
 };
-using SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss;
+using SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss;  ///< MXNet's short name
 
+/// Options of SoftmaxCrossEntropyLoss.
 struct SoftmaxCEOptions {
   int axis = -1;             ///< of the classes
   bool sparse_label = true;  ///< labels are class indices; else one probability per class
@@ -111,11 +116,12 @@ class KILN_API SoftmaxCrossEntropyLoss : public Loss {
   int axis_;
   bool sparse_label_, from_logits_;
 };
-using SoftmaxCELoss = SoftmaxCrossEntropyLoss;
+using SoftmaxCELoss = SoftmaxCrossEntropyLoss;  ///< MXNet's short name
 
+/// Options of KLDivLoss.
 struct KLDivOptions {
   bool from_logits = true;  ///< the prediction is log-probabilities; else softmax is applied
-  int axis = -1;
+  int axis = -1;            ///< of the softmax, where one is applied
   std::optional<Number> weight = {};
   int batch_axis = 0;
   std::optional<std::string> prefix = {};
@@ -133,12 +139,14 @@ class KILN_API KLDivLoss : public Loss {
   int axis_;
 };
 
+/// Options of HuberLoss.
 struct HuberOptions {
   Number rho = 1;  ///< limit between quadratic and linear error
   std::optional<Number> weight = {};
   int batch_axis = 0;
   std::optional<std::string> prefix = {};
 };
+/// |label - pred| - rho / 2 where it is above rho, else (label - pred)^2 / (2 rho), averaged.
 class KILN_API HuberLoss : public Loss {
  public:
   explicit HuberLoss(const HuberOptions& options = {}, Where where = Where::current());
@@ -150,8 +158,9 @@ class KILN_API HuberLoss : public Loss {
   Number rho_;
 };
 
+/// Options of HingeLoss, SquaredHingeLoss and TripletLoss.
 struct MarginOptions {
-  Number margin = 1;
+  Number margin = 1;  ///< the distance from which on a sample has no loss
   std::optional<Number> weight = {};
   int batch_axis = 0;
   std::optional<std::string> prefix = {};
@@ -179,6 +188,7 @@ class KILN_API SquaredHingeLoss : public Loss {
   Number margin_;
 };
 
+/// Options of LogisticLoss.
 struct LogisticOptions {
   std::optional<Number> weight = {};
   int batch_axis = 0;
@@ -209,6 +219,7 @@ class KILN_API TripletLoss : public Loss {
   Number margin_;
 };
 
+/// Options of PoissonNLLLoss.
 struct PoissonOptions {
   std::optional<Number> weight = {};
   bool from_logits = true;  ///< the prediction is the logarithm of the rate
@@ -230,6 +241,7 @@ class KILN_API PoissonNLLLoss : public Loss {
   double epsilon_;
 };
 
+/// Options of CosineEmbeddingLoss; `margin` is the cosine from which on unlike vectors have a loss.
 struct CosineEmbeddingOptions {
   std::optional<Number> weight = {};
   int batch_axis = 0;
@@ -249,6 +261,7 @@ class KILN_API CosineEmbeddingLoss : public Loss {
   Number margin_;
 };
 
+/// Options of SDMLLoss.
 struct SDMLOptions {
   double smoothing_parameter = 0.3;  ///< probability mass of all wrong pairs
   std::optional<Number> weight = Number(1.0);
@@ -269,6 +282,7 @@ class KILN_API SDMLLoss : public Loss {
   std::shared_ptr<KLDivLoss> kl_loss_;
 };
 
+/// Options of CTCLoss.
 struct CTCOptions {
   std::string layout = "NTC";       ///< of the prediction: a permutation of batch, steps, classes
   std::string label_layout = "NT";  ///< or "TN"

@@ -24,21 +24,24 @@ class FactorChain;
 using Where = std::source_location;
 
 /// How the rate rises during the first `warmup_steps` updates.
-enum class WarmupMode { linear, constant };
+enum class WarmupMode {
+  linear,    ///< from warmup_begin_lr to base_lr
+  constant,  ///< it stays warmup_begin_lr
+};
 
 /// Multiplies the rate by `factor` after each `step` updates.
 struct FactorOptions {
-  std::int64_t step = 1;
-  double factor = 1;
+  std::int64_t step = 1;               ///< updates from one multiplication to the next
+  double factor = 1;                   ///< of the rate at each step, from 0 to 1
   double stop_factor_lr = 1e-8;        ///< the rate does not fall below it
   std::optional<double> base_lr = {};  ///< default: the optimizer's learning_rate, or 0.01
-  std::int64_t warmup_steps = 0;
-  double warmup_begin_lr = 0;
-  WarmupMode warmup_mode = WarmupMode::linear;
+  std::int64_t warmup_steps = 0;       ///< updates before the schedule, in which the rate rises to base_lr
+  double warmup_begin_lr = 0;          ///< the rate of the first update of the warm-up
+  WarmupMode warmup_mode = WarmupMode::linear;  ///< how the rate rises
 };
 /// Multiplies the rate by `factor` once for each number in `step` that has been passed. The numbers increase.
 struct MultiFactorOptions {
-  std::vector<std::int64_t> step;
+  std::vector<std::int64_t> step;  ///< the updates after which the rate is multiplied, increasing
   double factor = 1;
   std::optional<double> base_lr = {};
   std::int64_t warmup_steps = 0;
@@ -47,10 +50,10 @@ struct MultiFactorOptions {
 };
 /// Falls from base_lr to final_lr, reached at update `max_update`, as a polynomial of degree `pwr`.
 struct PolyOptions {
-  std::int64_t max_update = 1;
+  std::int64_t max_update = 1;  ///< the update that has final_lr first
   std::optional<double> base_lr = {};
-  double pwr = 2;
-  double final_lr = 0;
+  double pwr = 2;       ///< the degree of the polynomial
+  double final_lr = 0;  ///< the rate from update max_update on
   std::int64_t warmup_steps = 0;
   double warmup_begin_lr = 0;
   WarmupMode warmup_mode = WarmupMode::linear;
@@ -73,35 +76,46 @@ struct CosineOptions {
 class KILN_API Factor {
  public:
   explicit Factor(const FactorOptions& options, Where where = Where::current());
+  /// The rate of update number `num_update`.
   double operator()(std::int64_t num_update) const;
+  /// The options, as given.
   const FactorOptions& options() const { return options_; }
 
  private:
   FactorOptions options_;
   std::shared_ptr<detail::FactorChain> chain_;
 };
+/// The schedule of MultiFactorOptions.
 class KILN_API MultiFactor {
  public:
   explicit MultiFactor(const MultiFactorOptions& options, Where where = Where::current());
+  /// The rate of update number `num_update`.
   double operator()(std::int64_t num_update) const;
+  /// The options, as given.
   const MultiFactorOptions& options() const { return options_; }
 
  private:
   MultiFactorOptions options_;
 };
+/// The schedule of PolyOptions.
 class KILN_API Poly {
  public:
   explicit Poly(const PolyOptions& options, Where where = Where::current());
+  /// The rate of update number `num_update`.
   double operator()(std::int64_t num_update) const;
+  /// The options, as given.
   const PolyOptions& options() const { return options_; }
 
  private:
   PolyOptions options_;
 };
+/// The schedule of CosineOptions.
 class KILN_API Cosine {
  public:
   explicit Cosine(const CosineOptions& options, Where where = Where::current());
+  /// The rate of update number `num_update`.
   double operator()(std::int64_t num_update) const;
+  /// The options, as given.
   const CosineOptions& options() const { return options_; }
 
  private:
@@ -112,15 +126,20 @@ class KILN_API Cosine {
 class KILN_API Schedule {
  public:
   Schedule() = default;
+  /// One of Kiln's schedules; its Python text is str().
+  /// @{
   Schedule(const Factor& s);
   Schedule(const MultiFactor& s);
   Schedule(const Poly& s);
   Schedule(const Cosine& s);
+  /// @}
+  /// A function of the update number that returns the rate.
   template <class F>
   requires std::convertible_to < std::invoke_result_t<const F&, std::int64_t>,
   double > &&(!std::same_as<F, Schedule>)Schedule(F rate) : rate_(std::move(rate)), text_("function") {}
 
-  bool defined() const { return static_cast<bool>(rate_); }
+  bool defined() const { return static_cast<bool>(rate_); }  ///< whether it is a schedule
+  /// The rate of update number `num_update`. The schedule is defined.
   double operator()(std::int64_t num_update) const { return rate_(num_update); }
   /// Whether it has a base_lr, as every function has.
   bool has_base_lr() const { return !rebase_ || has_base_; }

@@ -15,14 +15,15 @@
 ///     Tensor scores = net(images);         // (batch, 3, 224, 224) -> (batch, 10)
 namespace kiln::model_zoo::vision {
 
+/// Options of all networks. One that a network does not have must keep its default.
 struct ModelOptions {
-  std::int64_t classes = 1000;
-  bool batch_norm = false;   ///< VGG: a BatchNorm after each convolution
-  bool thumbnail = false;    ///< ResNets: one 3x3 convolution as the stem, for images of 32x32
-  std::int64_t bn_size = 4;  ///< DenseNets: the inner convolutions have bn_size * growth_rate channels
-  double dropout = 0;        ///< DenseNets: rate of the dropout after each layer; 0 for none
-  std::optional<std::string> prefix = {};
-  const ParameterDict* params = nullptr;
+  std::int64_t classes = 1000;  ///< the number of outputs
+  bool batch_norm = false;      ///< VGG: a BatchNorm after each convolution
+  bool thumbnail = false;       ///< ResNets: one 3x3 convolution as the stem, for images of 32x32
+  std::int64_t bn_size = 4;     ///< DenseNets: the inner convolutions have bn_size * growth_rate channels
+  double dropout = 0;           ///< DenseNets: rate of the dropout after each layer; 0 for none
+  std::optional<std::string> prefix = {};  ///< of the network's name; nothing: made from its class
+  const ParameterDict* params = nullptr;   ///< parameters to share; null: own ones
 };
 
 /// output(features(x)), (batch, 3, height, width) -> (batch, classes). Both parts can be replaced, to train
@@ -31,7 +32,9 @@ struct ModelOptions {
 class KILN_API VisionModel : public HybridBlock {
  public:
   std::string class_name() const override { return class_name_; }
+  /// From images to features, by MXNet's layers and names.
   Child<nn::HybridSequential> features{this, "features"};
+  /// From features to the classes.
   Child<HybridBlock> output{this, "output"};
 
  protected:
@@ -67,8 +70,11 @@ struct KILN_API Inception3 : VisionModel {
   explicit Inception3(const ModelOptions& options = {}, Where where = Where::current());
 };
 
-/// Two 3x3 convolutions, or a bottleneck: 1x1, 3x3 and 1x1 with a quarter of the channels inside.
-enum class ResNetBlock { basic, bottleneck };
+/// The block of a ResNet. A bottleneck has a quarter of the channels inside.
+enum class ResNetBlock {
+  basic,       ///< two 3x3 convolutions
+  bottleneck,  ///< 1x1, 3x3 and 1x1, as ResNets of 50 layers and more have
+};
 /// He et al., "Deep residual learning" (2015). Stages of layers[i] blocks with channels[i + 1] channels;
 /// channels[0] is the number of channels of the first convolution. In a bottleneck the first 1x1 convolution
 /// has the stride, and both 1x1 convolutions a bias.
@@ -103,6 +109,7 @@ KILN_API std::vector<std::string> model_names();
                               std::source_location where = std::source_location::current()) { \
     return get_model(NAME, options, where);                                                   \
   }
+/// get_model() of the name with dots: alexnet(), mobilenet0_25() is "mobilenet0.25".
 KILN_VISION_MODEL(alexnet, "alexnet")
 KILN_VISION_MODEL(densenet121, "densenet121")
 KILN_VISION_MODEL(densenet161, "densenet161")

@@ -40,13 +40,13 @@ class KILN_API ParameterHandle {
 
 /// The properties of a new parameter besides name and shape.
 struct ParameterOptions {
-  GradReq grad_req = GradReq::write;
-  DType dtype = DType::f32;
-  double lr_mult = 1;
-  double wd_mult = 1;
-  Initializer init = {};
-  bool allow_deferred_init = true;
-  bool differentiable = true;
+  GradReq grad_req = GradReq::write;  ///< whether a backward pass writes, adds, or computes no gradient
+  DType dtype = DType::f32;           ///< of the values and the gradient
+  double lr_mult = 1;                 ///< factor of the learning rate
+  double wd_mult = 1;                 ///< factor of the weight decay
+  Initializer init = {};              ///< of the values; undefined: the network's
+  bool allow_deferred_init = true;    ///< whether an unknown extent may wait for the first call
+  bool differentiable = true;         ///< false: no gradient is computed, whatever `grad_req` says
   bool dtype_by_name =
       false;  ///< print "float32" instead of "<class 'numpy.float32'>", as some of MXNet's layers do
 };
@@ -70,6 +70,7 @@ class KILN_API Parameter {
  public:
   /// An empty handle: only defined() and assignment are allowed.
   Parameter() = default;
+  /// A parameter of no block, without values. Throws for a negative extent.
   explicit Parameter(const std::string& name, const Shape& shape = {}, const ParameterOptions& options = {},
                      std::source_location where = std::source_location::current());
   Parameter(const Parameter&) = default;
@@ -79,22 +80,25 @@ class KILN_API Parameter {
   Parameter& operator=(Parameter&& o);
   ~Parameter() = default;
 
-  bool defined() const { return static_cast<bool>(state_); }
+  bool defined() const { return static_cast<bool>(state_); }  ///< whether the handle has a parameter
+  /// The full name, as in files: "dense0_weight".
   const std::string& name() const;
   /// The partial shape: extent 0 is unknown, rank 0 an unknown rank.
   Shape shape() const;
   /// Completes a partial shape. Throws if a known extent differs.
   void set_shape(const Shape& shape);
-  DType dtype() const;
-  GradReq grad_req() const;
+  DType dtype() const;       ///< the dtype of the values, given or cast
+  GradReq grad_req() const;  ///< whether backward passes write or add its gradient
+  /// Changes it; `null` releases the gradient. Recordings that use it record again.
   void set_grad_req(GradReq req);
-  double lr_mult() const;
+  double lr_mult() const;  ///< the factor of the learning rate
   /// Any finite number; a negative one lets this parameter climb where others descend.
   void set_lr_mult(double lr_mult, std::source_location where = std::source_location::current());
-  double wd_mult() const;
+  double wd_mult() const;  ///< the factor of the weight decay
   /// Throws for a number below 0: weights would grow.
   void set_wd_mult(double wd_mult, std::source_location where = std::source_location::current());
-  const Initializer& init() const;
+  const Initializer& init() const;  ///< its own initializer; undefined if it has none
+  /// Replaces its own initializer; existing values stay.
   void set_init(const Initializer& init);
 
   /// Initialises the values by `init` if defined, else by the parameter's own initializer, else by
@@ -102,7 +106,7 @@ class KILN_API Parameter {
   /// unless `force_reinit`.
   void initialize(const Initializer& init = {}, const Initializer& default_init = init::Uniform(),
                   bool force_reinit = false, std::source_location where = std::source_location::current());
-  bool is_initialized() const;
+  bool is_initialized() const;  ///< whether it has values
   /// Whether initialize() is deferred to the first call.
   bool is_deferred() const;
   /// The values. Throws Error before initialize(), DeferredInitializationError while it is deferred.
@@ -145,18 +149,19 @@ class KILN_API Constant : public Parameter {
   Constant(const std::string& name, const Tensor& value);
 };
 
-KILN_API std::ostream& operator<<(std::ostream& os, const Parameter& p);
+KILN_API std::ostream& operator<<(std::ostream& os, const Parameter& p);  ///< prints str()
 
 /// Parameters by name, in order of creation; all names begin with prefix(). A handle.
 class KILN_API ParameterDict {
  public:
   using Where = std::source_location;
 
+  /// An empty dictionary whose names will begin with `prefix`.
   explicit ParameterDict(const std::string& prefix = "");
   /// `shared` is searched first; its parameters are shared.
   ParameterDict(const std::string& prefix, const ParameterDict& shared);
 
-  const std::string& prefix() const;
+  const std::string& prefix() const;  ///< the beginning of all names
   /// Finds or creates the parameter prefix()+name. An existing one must agree in all properties that both
   /// specify. `shape`: extent 0 is inferred by the first call.
   Parameter get(std::string_view name, const Shape& shape = {}, const ParameterOptions& options = {},
@@ -165,27 +170,34 @@ class KILN_API ParameterDict {
   Constant get_constant(std::string_view name, const Tensor& value, Where where = Where::current()) const;
   /// The parameter with that full name. Throws if there is none, listing the names.
   Parameter operator[](std::string_view full_name) const;
-  bool contains(std::string_view full_name) const;
+  bool contains(std::string_view full_name) const;  ///< whether a parameter has that full name
 
-  std::size_t size() const;
-  bool empty() const { return size() == 0; }
+  std::size_t size() const;                   ///< the number of parameters
+  bool empty() const { return size() == 0; }  ///< whether there are none
+  /// The parameters in order of creation. The reference is valid until one is added.
+  /// @{
   const std::vector<Parameter>& items() const;
   auto begin() const { return items().begin(); }
   auto end() const { return items().end(); }
-  std::vector<std::string> keys() const;
+  /// @}
+  std::vector<std::string> keys() const;  ///< the full names, in order of creation
   /// Adds a parameter under its name. Throws if another parameter has the name.
   void add(const Parameter& p) const;
   /// Adds the parameters of `other`. Throws if another parameter has one of their names.
   void update(const ParameterDict& other) const;
 
+  /// Parameter::initialize() of each.
   void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {},
                   Where where = Where::current()) const;
+  /// The function of this name of each parameter.
+  /// @{
   void set_grad_req(GradReq req) const;
   void zero_grad() const;
   void set_lr_mult(double lr_mult, Where where = Where::current()) const;
   void set_wd_mult(double wd_mult, Where where = Where::current()) const;
   void cast(DType dtype) const;
   void to(Device device, Where where = Where::current()) const;
+  /// @}
   /// Writes all values as an NDArray list of full names, less `strip_prefix`.
   void save(const std::string& path, const std::string& strip_prefix = "",
             Where where = Where::current()) const;
@@ -193,13 +205,13 @@ class KILN_API ParameterDict {
   /// prepended to the names.
   void load(const std::string& path, const LoadOptions& options = {}, const std::string& restore_prefix = "",
             Where where = Where::current()) const;
-  std::string str() const;
+  std::string str() const;  ///< MXNet's text: the names, shapes and dtypes
 
  private:
   friend struct detail::ParameterAccess;
   std::shared_ptr<detail::ParameterDictState> state_;
 };
 
-KILN_API std::ostream& operator<<(std::ostream& os, const ParameterDict& d);
+KILN_API std::ostream& operator<<(std::ostream& os, const ParameterDict& d);  ///< prints str()
 
 }  // namespace kiln

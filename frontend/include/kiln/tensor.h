@@ -41,8 +41,11 @@ struct TensorAccess;  // internal access to a Tensor; frontend/tensor/array.h
 
 /// Python's slice of one axis, begin:end:step; each part is optional.
 struct Slice {
+  /// The first index, the first one beyond the end, and the distance; negative ones count from the end, as in
+  /// Python. Nothing: the axis from its start, to its end, by 1; from its end to its start for a negative
+  /// step.
   std::optional<std::int64_t> begin = {}, end = {}, step = {};
-  std::source_location where = std::source_location::current();
+  std::source_location where = std::source_location::current();  ///< of the program's line, for errors
 };
 /// slice(1, 3) is 1:3, slice() is the whole axis.
 inline Slice slice(std::optional<std::int64_t> begin = {}, std::optional<std::int64_t> end = {},
@@ -53,12 +56,17 @@ inline Slice slice(std::optional<std::int64_t> begin = {}, std::optional<std::in
 /// One index of x[...]: an integer (removes the axis) or a slice, with its source location.
 class Index {
  public:
+  /// An integer, which removes its axis; a negative one counts from the end.
   template <std::integral I>
   Index(I i, std::source_location where = std::source_location::current())
       : integer_(static_cast<std::int64_t>(i)), where_(where) {}
+  /// A slice, which keeps its axis.
   Index(const Slice& s) : slice_(s), where_(s.where) {}
+  /// The integer; nothing for a slice.
   const std::optional<std::int64_t>& integer() const { return integer_; }
+  /// The slice; the whole axis for an integer.
   const Slice& slice() const { return slice_; }
+  /// Where the program wrote the index.
   std::source_location where() const { return where_; }
 
  private:
@@ -104,19 +112,23 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   static Tensor wrap(void* data, const Shape& shape, DType dtype, std::function<void()> release = {},
                      std::source_location where = std::source_location::current());
 
-  bool defined() const { return array_ != nullptr; }
+  bool defined() const { return array_ != nullptr; }  ///< whether this handle has an array
   /// Throws for a symbol without shapes (sym::var outside a call).
+  /// The extents. A reference that is valid while this handle lives and is not assigned.
   const Shape& shape(std::source_location where = std::source_location::current()) const;
-  DType dtype() const;
+  DType dtype() const;  ///< the dtype of the elements
   /// For a traced tensor: the device of its elements at run time.
   Device device() const;
   /// The same elements on `device`: this tensor if it is there, else a copy. Gradients pass it. Throws for
   /// another device than the call's while tracing.
   Tensor to(Device device, std::source_location where = std::source_location::current()) const;
+  /// MXNet's name of to().
   Tensor as_in_context(Device device, std::source_location where = std::source_location::current()) const {
     return to(device, where);
   }
+  /// The number of axes.
   int ndim(std::source_location where = std::source_location::current()) const { return shape(where).rank(); }
+  /// The number of elements.
   std::int64_t size(std::source_location where = std::source_location::current()) const {
     return shape(where).elements();
   }
@@ -164,9 +176,13 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   Tensor operator[](const Index& i) const;
   /// The rows: `for (Tensor row : x)` is x[0], x[1], ..., which are views. In a trace too, for the extent of
   /// the recording. Throws for rank 0.
+  /// @{
   RowIterator begin(std::source_location where = std::source_location::current()) const;
   RowIterator end(std::source_location where = std::source_location::current()) const;
+  /// @}
+  /// An array with a copy of the elements. Gradients pass it.
   Tensor copy(std::source_location where = std::source_location::current()) const;
+  /// The elements converted to `dtype`, in a new array. Gradients pass it, converted back.
   Tensor astype(DType dtype, std::source_location where = std::source_location::current()) const;
 
   // Gradients; see kiln/autograd.h. Arrays only: they throw for a traced tensor, naming the line.
@@ -177,6 +193,7 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
   /// The gradient, of this shape and dtype; zeros before the first backward(). A later backward() changes its
   /// elements. Throws if none is attached.
   Tensor grad(std::source_location where = std::source_location::current()) const;
+  /// Sets the gradient to zeros. Throws if none is attached.
   void zero_grad(std::source_location where = std::source_location::current());
   /// autograd::backward() with this head, whose gradient is `head_gradient`, ones if undefined.
   void backward(std::source_location where = std::source_location::current()) const;
@@ -187,16 +204,18 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
 
   /// In place, seen by every handle and view of the array. Throws if the result has another shape or dtype: a
   /// bool array plus a number is int64.
+  /// @{
   Tensor& operator+=(const Operand& b);
   Tensor& operator-=(const Operand& b);
   Tensor& operator*=(const Operand& b);
   Tensor& operator/=(const Operand& b);
   Tensor& operator%=(const Operand& b);
+  /// @}
 
   /// Waits until the elements are computed: calls on a GPU return before. Throws the error of a computation
   /// that failed. Reading elements waits, too.
   void wait() const;
-  void wait_to_read() const { wait(); }
+  void wait_to_read() const { wait(); }  ///< MXNet's name of wait()
 
  private:
   friend struct detail::TensorAccess;
@@ -221,6 +240,7 @@ class KILN_API Tensor : public TensorMethods<Tensor> {
 class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
  public:
   using Where = std::source_location;
+  /// x[index] of `base`; programs write x[..] or x({..}) instead.
   IndexedTensor(const Tensor& base, std::vector<Index> index, Where where)
       : base_(base), index_(std::move(index)), where_(where) {}
   IndexedTensor(const IndexedTensor&) = default;
@@ -228,19 +248,28 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
   /// handle and view.
   void operator=(const Operand& value);
   void operator=(const IndexedTensor& value);
+  /// x[..] op= value: reads the selected elements and writes the results back, as operator= does.
+  /// @{
   void operator+=(const Operand& value);
   void operator-=(const Operand& value);
   void operator*=(const Operand& value);
   void operator/=(const Operand& value);
   void operator%=(const Operand& value);
+  /// @}
 
   /// The selected elements: a view for one integer or unit-step slice of the first axis, else a copy.
   Tensor get() const;
+  /// As get().
   operator Tensor() const { return get(); }
+  /// Indexes the selected elements.
+  /// @{
   IndexedTensor operator[](const Index& i) const { return {get(), {i}, i.where()}; }
   IndexedTensor operator()(std::vector<Index> index, Where where = Where::current()) const {
     return {get(), std::move(index), where};
   }
+  /// @}
+  /// Tensor's functions of these names, of get().
+  /// @{
   Shape shape(Where where = Where::current()) const { return get().shape(where); }
   DType dtype() const { return base_.dtype(); }
   Device device() const { return base_.device(); }
@@ -267,6 +296,7 @@ class KILN_API IndexedTensor : public TensorMethods<IndexedTensor> {
   Tensor copy(Where where = Where::current()) const { return get().copy(where); }
   Tensor detach(Where where = Where::current()) const { return get().detach(where); }
   Tensor astype(DType dtype, Where where = Where::current()) const { return get().astype(dtype, where); }
+  /// @}
 
  private:
   Tensor base_;
@@ -283,9 +313,12 @@ class RowIterator {
   using iterator_category = std::input_iterator_tag;
 
   RowIterator() = default;
+  /// At row `at` of `rows`; the first extent is the end.
   RowIterator(Tensor rows, std::int64_t at, std::source_location where)
       : rows_(std::move(rows)), at_(at), where_(where) {}
+  /// The row, as rows[at] makes it.
   Tensor operator*() const { return std::as_const(rows_)[Index(at_, where_)]; }
+  /// Goes to the next row.
   RowIterator& operator++() {
     ++at_;
     return *this;
@@ -311,12 +344,16 @@ inline RowIterator IndexedTensor::end(Where where) const { return get().end(wher
 /// its line.
 class Operand {
  public:
+  /// A tensor, which must outlive the operand.
   Operand(const Tensor& t, std::source_location where = std::source_location::current())
       : tensor_(&t), where_(where) {}
+  /// The selected elements of x[..].
   Operand(const IndexedTensor& t, std::source_location where = std::source_location::current())
       : owned_(t.get()), where_(where) {}
   /// A parameter: its values, or its variable while tracing.
   KILN_API Operand(const Parameter& p, std::source_location where = std::source_location::current());
+  /// A number. Beside a tensor it has the tensor's dtype.
+  /// @{
   Operand(double v, std::source_location where = std::source_location::current())
       : number_(v), where_(where) {}
   Operand(float v, std::source_location where = std::source_location::current())
@@ -324,16 +361,19 @@ class Operand {
   template <std::integral I>
   Operand(I v, std::source_location where = std::source_location::current())
       : number_(static_cast<double>(v)), integral_(true), where_(where) {}
+  /// @}
   /// A tracked number; see Attr.
   template <class T>
   Operand(const Attr<T>& a, std::source_location where = std::source_location::current())
       : Operand(a.get(), where) {}
+  /// Whether the operand is a tensor, not a number.
   bool is_tensor() const { return tensor_ || owned_.defined(); }
+  /// The tensor; undefined for a number.
   const Tensor& tensor() const { return tensor_ ? *tensor_ : owned_; }
-  double number() const { return number_; }
+  double number() const { return number_; }  ///< the number; 0 for a tensor
   /// Whether the number was given as an integer: "1" or "1.0" in MXNet's files.
   bool integral() const { return integral_; }
-  std::source_location where() const { return where_; }
+  std::source_location where() const { return where_; }  ///< where the program made the operand
 
  private:
   const Tensor* tensor_ = nullptr;
@@ -346,16 +386,21 @@ class Operand {
 /// The tensor among the operands of && and ||.
 class TensorOperand : public Operand {
  public:
+  /// As Operand's constructors of tensors.
+  /// @{
   TensorOperand(const Tensor& t, std::source_location where = std::source_location::current())
       : Operand(t, where) {}
   TensorOperand(const IndexedTensor& t, std::source_location where = std::source_location::current())
       : Operand(t, where) {}
   TensorOperand(const Parameter& p, std::source_location where = std::source_location::current())
       : Operand(p, where) {}
+  /// @}
 };
 /// The number among the operands of && and ||.
 class NumberOperand : public Operand {
  public:
+  /// As Operand's constructors of numbers.
+  /// @{
   template <class N>
   requires std::is_arithmetic_v<N> NumberOperand(N v,
                                                  std::source_location where = std::source_location::current())
@@ -363,26 +408,36 @@ class NumberOperand : public Operand {
   template <class T>
   NumberOperand(const Attr<T>& a, std::source_location where = std::source_location::current())
       : Operand(a, where) {}
+  /// @}
 };
 
-// Elementwise with broadcasting; at least one operand is a tensor. Comparisons give 1 and 0 in the tensors'
-// dtype.
+/// F::add, F::subtract, F::multiply and F::divide: by element, broadcasting. At least one operand is a
+/// tensor; a number has its dtype. Integers are divided towards zero. In numpy mode as F::np()'s functions of
+/// these names. Throws for two tensors of different dtypes, and for shapes that do not broadcast.
+/// @{
 KILN_API Tensor operator+(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a, const Operand& b);
 KILN_API Tensor operator*(const Operand& a, const Operand& b);
 KILN_API Tensor operator/(const Operand& a, const Operand& b);
-/// The result has the sign of the divisor, as in Python.
+/// @}
+/// The remainder by element, broadcasting; it has the sign of the divisor, as in Python.
 KILN_API Tensor operator%(const Operand& a, const Operand& b);
+/// Comparisons by element, broadcasting: 1 and 0 in the tensors' dtype, bool in numpy mode. NaN is unequal to
+/// all, itself included, and neither less nor greater.
+/// @{
 KILN_API Tensor operator==(const Operand& a, const Operand& b);
 KILN_API Tensor operator!=(const Operand& a, const Operand& b);
 KILN_API Tensor operator<(const Operand& a, const Operand& b);
 KILN_API Tensor operator<=(const Operand& a, const Operand& b);
 KILN_API Tensor operator>(const Operand& a, const Operand& b);
 KILN_API Tensor operator>=(const Operand& a, const Operand& b);
+/// @}
+/// a * -1, as MXNet computes it.
 KILN_API Tensor operator-(const Operand& a);
 /// F::logical_and, F::logical_or and F::logical_not: 1 where both operands are not 0, one is not 0, the
 /// operand is 0; else 0, in the tensors' dtype. NaN is not 0. Unlike C++'s own operators
 /// && and || always compute both operands. A bool beside a tensor is the number 0 or 1.
+/// @{
 KILN_API Tensor operator&&(const TensorOperand& a, const TensorOperand& b);
 KILN_API Tensor operator&&(const TensorOperand& a, const NumberOperand& b);
 KILN_API Tensor operator&&(const NumberOperand& a, const TensorOperand& b);
@@ -390,21 +445,28 @@ KILN_API Tensor operator||(const TensorOperand& a, const TensorOperand& b);
 KILN_API Tensor operator||(const TensorOperand& a, const NumberOperand& b);
 KILN_API Tensor operator||(const NumberOperand& a, const TensorOperand& b);
 KILN_API Tensor operator!(const TensorOperand& a);
+/// @}
 /// As MXNet prints an NDArray; `<Symbol name>` for a traced tensor.
 KILN_API std::ostream& operator<<(std::ostream& os, const Tensor& t);
+/// The text that operator<< prints.
 KILN_API std::string to_string(const Tensor& t);
 /// "(2, 3)", "float32", "cpu(0)"
+/// @{
 KILN_API std::ostream& operator<<(std::ostream& os, const Shape& shape);
 KILN_API std::ostream& operator<<(std::ostream& os, DType dtype);
 KILN_API std::ostream& operator<<(std::ostream& os, const Device& device);
+/// @}
 
-// Creation.
+/// An array of zeros, of ones, or of `value`, converted, of this shape and dtype, on the device of the call
+/// (docs: GPUs). In a trace a constant of the network. Throws for a negative extent.
+/// @{
 KILN_API Tensor zeros(const Shape& shape, DType dtype = DType::f32,
                       std::source_location where = std::source_location::current());
 KILN_API Tensor ones(const Shape& shape, DType dtype = DType::f32,
                      std::source_location where = std::source_location::current());
 KILN_API Tensor full(const Shape& shape, double value, DType dtype = DType::f32,
                      std::source_location where = std::source_location::current());
+/// @}
 /// start, start+step, ... below stop; each `repeat` times. One number is `stop`, with start 0.
 KILN_API Tensor arange(double stop, std::source_location where = std::source_location::current());
 KILN_API Tensor arange(double start, double stop, double step = 1, int repeat = 1, DType dtype = DType::f32,

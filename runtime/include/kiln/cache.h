@@ -11,6 +11,7 @@
 /// evicted first. The folder may be removed at any time. Any thread, any number of processes.
 namespace kiln::cache {
 
+/// A kernel on disk.
 struct Entry {
   std::string key;          ///< 32 hexadecimal digits
   std::string description;  ///< operators of the kernel
@@ -19,6 +20,7 @@ struct Entry {
   std::int64_t used = 0;    ///< last use, seconds since 1970, accurate to an hour
 };
 
+/// The result of verify().
 struct Check {
   std::uint64_t entries = 0;          ///< valid entries
   std::vector<std::string> problems;  ///< one line for each damaged file

@@ -11,14 +11,23 @@ namespace kiln {
 
 /// Element types. The values are MXNet's dtype flags in .params files and `__dtype__` attributes.
 enum class DType : std::uint8_t {
+  /// IEEE 754 binary32, "float32".
   f32 = 0,
+  /// IEEE 754 binary64, "float64".
   f64 = 1,
+  /// IEEE 754 binary16, "float16".
   f16 = 2,
+  /// Unsigned, 8 bits, "uint8".
   u8 = 3,
+  /// Signed, 32 bits, "int32".
   i32 = 4,
+  /// Signed, 8 bits, "int8".
   i8 = 5,
+  /// Signed, 64 bits, "int64".
   i64 = 6,
+  /// 0 or 1 in a byte, "bool".
   boolean = 7,
+  /// The upper half of a float32, "bfloat16".
   bf16 = 12,
 };
 
@@ -39,6 +48,7 @@ constexpr std::size_t size_of(DType d) {
   }
 }
 
+/// Whether the elements are floating-point numbers.
 constexpr bool is_floating(DType d) {
   return d == DType::f32 || d == DType::f64 || d == DType::f16 || d == DType::bf16;
 }

@@ -7,7 +7,11 @@
 
 namespace kiln {
 
-enum class LogLevel { info, warning };
+/// The importance of a log line.
+enum class LogLevel {
+  info,     ///< of a category that KILN_LOG names
+  warning,  ///< of a cause that is told once in a process
+};
 
 /// Receives every log line, without a newline. Calls come from any thread, one at a time. Must not throw and
 /// must not call Kiln.

@@ -22,6 +22,7 @@ enum class Precision : std::uint8_t {
 
 /// "fast", "exact" or "tf32"; nothing for any other name.
 KILN_API std::optional<Precision> precision_of(std::string_view name);
+/// "fast", "exact" or "tf32".
 KILN_API std::string_view name_of(Precision precision);
 
 /// During its lifetime, operators that this thread calls have this precision: eager operators, and blocks and
@@ -30,6 +31,7 @@ KILN_API std::string_view name_of(Precision precision);
 /// the options of the block say.
 class KILN_API PrecisionScope {
  public:
+  /// Begins the scope on this thread.
   [[nodiscard]] explicit PrecisionScope(Precision precision);
   ~PrecisionScope();
   PrecisionScope(const PrecisionScope&) = delete;

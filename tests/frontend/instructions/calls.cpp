@@ -17,6 +17,17 @@ struct AddOne : HybridBlock {
   Tensor hybrid_forward(F&, const Tensor& x) override { return x + 1; }
 };
 
+struct MulAdd : HybridBlock {
+  Tensor hybrid_forward(F&, const Tensor& x, const Tensor& y) override { return x * y + 1; }
+};
+
+void multiply_add(int calls) {
+  MulAdd net;
+  net.hybridize();
+  const Tensor x = ones({10}), y = ones({10});
+  for (int i = 0; i < calls; ++i) const Tensor z = net(x, y);
+}
+
 nn::HybridSequential perceptron() {
   nn::HybridSequential net;
   net.add(nn::Dense(16, {.activation = "relu", .in_units = 8}), nn::Dense(4, {.in_units = 16}));
@@ -73,6 +84,7 @@ const std::map<std::string, void (*)(int)> kinds{
     {"eager_recorded", [](int calls) { add_one(calls, plus_one, true); }},
     {"eager_block", [](int calls) { add_one_by_block(calls, false, false); }},
     {"hybridized", [](int calls) { add_one_by_block(calls, true, false); }},
+    {"hybridized_two_inputs", multiply_add},
     {"hybridized_recorded", [](int calls) { add_one_by_block(calls, true, true); }},
     {"bound",
      [](int calls) {
