@@ -17,11 +17,13 @@ std::span<const ir::OpDef> join_ops();         ///< concatenation and stacking
 std::span<const ir::OpDef> slice_ops();        ///< slices
 std::span<const ir::OpDef> reduce_ops();       ///< reductions
 std::span<const ir::OpDef> product_ops();      ///< contractions
-std::span<const ir::OpDef> nn_ops();           ///< dense layers, embedding, dropout, output layers
+std::span<const ir::OpDef> nn_ops();           ///< dense layers, embedding, dropout
+std::span<const ir::OpDef> output_ops();       ///< output layers and the cross entropy
 std::span<const ir::OpDef> conv_ops();         ///< convolution and its transpose
 std::span<const ir::OpDef> pooling_ops();      ///< pooling
 std::span<const ir::OpDef> resample_ops();     ///< resizing of images
-std::span<const ir::OpDef> norm_ops();         ///< normalisation
+std::span<const ir::OpDef> batch_norm_ops();   ///< batch normalisation
+std::span<const ir::OpDef> norm_ops();         ///< normalisation of each sample
 std::span<const ir::OpDef> activation_ops();   ///< activations and softmax
 std::span<const ir::OpDef> random_ops();       ///< random numbers
 std::span<const ir::OpDef> index_ops();        ///< gather and scatter

@@ -1,4 +1,4 @@
-// Normalisations.
+// Normalisations of each sample.
 #include "frontend/ops/norm.h"
 
 #include "frontend/ops/norm_gradients.h"
@@ -13,17 +13,13 @@ Value inverse_deviation(Primitives& p, Value variance, double eps) {
   return p.unary(Unary::rsqrt, p.add(variance, p.like(variance, eps)));
 }
 
-std::int64_t channel_axis(const Attrs& a) { return a.find("axis") ? a.integer("axis") : 1; }
-
-bool takes_batch_statistics(Primitives& p, const Attrs& a) {
-  return p.train() && !a.boolean("use_global_stats");
+int visible_statistics(const Attrs& a) {
+  return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
 }
 
-Statistics batch_statistics(Primitives& p, Args in, Value x, int axis, const Attrs& a) {
-  if (takes_batch_statistics(p, a))
-    return statistics_in_one_pass(p, x, other_axes({axis}, p.shape(x).rank()));
-  const Value mean = convert(p, in[3], p.dtype(x));
-  return {mean, convert(p, in[4], p.dtype(x)), mean, Value()};
+Value scaled(Primitives& p, Value x, Value scale, Value shift, int axis) {
+  const Shape shape = p.shape(x);
+  return p.fma(x, p.broadcast_along(scale, shape, axis), p.broadcast_along(shift, shape, axis));
 }
 
 Shape groups_of(const Shape& shape, const Attrs& a) {
@@ -50,87 +46,7 @@ Value l2_size(Primitives& p, Value x, const Shape& axes, const Attrs& a) {
 
 namespace {
 
-int visible_statistics(const Attrs& a) {
-  return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
-}
-
-/// x * scale + shift, rounded once to the dtype; scale and shift are vectors along `axis`.
-Value scaled(Primitives& p, Value x, Value scale, Value shift, int axis) {
-  const Shape shape = p.shape(x);
-  return p.fma(x, p.broadcast_along(scale, shape, axis), p.broadcast_along(shift, shape, axis));
-}
-
-// BatchNorm: scale and shift per channel.
-
-Values batch_norm(Primitives& p, Args in, const Attrs& a) {
-  const Shape shape = p.shape(in[0]);
-  int axis = axis_of(channel_axis(a), shape.rank());
-  Value x = widen(p, in[0]), moving_mean = in[3], moving_var = in[4];
-  for (std::size_t i = 1; i < 5; ++i)
-    if (!(p.shape(in[i]) == Shape{shape[at(axis)]}))
-      fail("BatchNorm needs {} values per channel of data {}, got {}", shape[at(axis)], shape.str(),
-           p.shape(in[i]).str());
-  bool batch = takes_batch_statistics(p, a);
-  DType inner = p.dtype(x);
-  Statistics s = batch_statistics(p, in, x, axis, a);
-  Value inverse = inverse_deviation(p, s.variance, a.real("eps"));
-  Value scale = a.boolean("fix_gamma") ? inverse : p.mul(convert(p, in[1], inner), inverse);
-  // Not x * scale + (beta - mean * scale), whose terms cancel where the mean is large beside the deviation.
-  // Differences from the origin are exact there, and the offset is no larger than they are.
-  Value shift = convert(p, in[2], inner);
-  if (s.offset.valid()) shift = p.sub(shift, p.mul(s.offset, scale));
-  Value y = scaled(p, p.sub(x, p.broadcast_along(s.origin, shape, axis)), scale, shift, axis);
-  Values out{convert(p, y, p.dtype(in[0])), s.mean, a.boolean("output_mean_var") ? inverse : s.variance,
-             Value{}, Value{}};
-  if (batch) {
-    auto blend = [&](Value moving, Value now) {
-      double m = a.real("momentum");
-      DType d = p.dtype(moving);
-      Value old = p.mul(moving, p.like(moving, m));
-      return p.add(old, p.mul(convert(p, now, d), p.full({d, p.shape(moving)}, 1 - m)));
-    };
-    out[3] = blend(moving_mean, s.mean);
-    out[4] = blend(moving_var, s.variance);
-  }
-  return out;
-}
-/// Moving statistics need no synchronisation. Batch statistics are taken over the batches of all devices.
-Values sync_batch_norm(Primitives& p, Args in, const Attrs& a) {
-  if (a.integer("ndev") != 1 && p.train() && !a.boolean("use_global_stats"))
-    fail(
-        "ndev={} takes the statistics of {} devices' batches, and this version of Kiln trains on one: set "
-        "ndev=1, or use_global_stats=True",
-        a.integer("ndev"), a.integer("ndev"));
-  return batch_norm(p, in, a);
-}
-OpDef define_batch_norm(std::string_view name, std::vector<std::string_view> aliases,
-                        std::string_view summary, std::vector<AttrSpec> attrs,
-                        decltype(OpDef::compose) compose, decltype(OpDef::counted_outputs) counted_outputs,
-                        std::vector<std::string_view> output_names, Gradient gradient = batch_norm_gradient) {
-  return {.name = name,
-          .aliases = std::move(aliases),
-          .summary = summary,
-          .inputs = {"data", "gamma", "beta", "moving_mean", "moving_var"},
-          .attrs = std::move(attrs),
-          .aux = {3, 4},
-          .counted_outputs = counted_outputs,
-          .visible_outputs = visible_statistics,
-          .output_names = std::move(output_names),
-          .compose = compose,
-          .gradient = gradient,
-          .shape_rule = channels_shape,
-          .train_sensitive = true};
-}
-
-/// The fourth output is a mask, which only MXNet's gradient reads.
-Values batch_norm_relu(Primitives& p, Args in, const Attrs& a) {
-  Values out = batch_norm(p, in, a);
-  out[0] = p.binary(Binary::max, out[0], p.like(out[0], 0));
-  out.insert(out.begin() + 3, Value{});
-  return out;
-}
-
-// The others: (x - mean) * inverse deviation * gamma + beta.
+// (x - mean) * inverse deviation * gamma + beta.
 
 Value normalized(Primitives& p, Value x, const Statistics& s, const Shape& axes, double eps) {
   const Shape shape = p.shape(x);
@@ -207,31 +123,7 @@ Values lrn(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> norm_ops() {
   static const std::vector<std::string_view> affine{"data", "gamma", "beta"};
-  static constexpr std::string_view calibrated = "only MXNet's int8 operators use it";
-  static const std::vector<AttrSpec> batch_attrs{
-      real_attr("eps", 0.0010000000474974513),
-      real_attr("momentum", 0.9f),
-      bool_attr("fix_gamma", true),
-      bool_attr("use_global_stats", false),
-      bool_attr("output_mean_var", false),
-      int_attr("axis", 1),
-      library_hint(bool_attr("cudnn_off", false)),
-      ignored(or_none("min_calib_range", AttrKind::real), calibrated),
-      ignored(or_none("max_calib_range", AttrKind::real), calibrated)};
   static const std::vector<OpDef> rows{
-      define_batch_norm(
-          "BatchNorm", {"_npx_batch_norm"},
-          "Batch normalisation: each channel normalised to mean beta and standard deviation gamma.",
-          batch_attrs, batch_norm, outputs<3>, {"output", "mean", "var"}),
-      define_batch_norm("_contrib_BatchNormWithReLU", {}, "BatchNorm followed by relu.", batch_attrs,
-                        batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"},
-                        batch_norm_relu_gradient),
-      define_batch_norm(
-          "_contrib_SyncBatchNorm", {}, "BatchNorm over the batches of all devices, of which Kiln uses one.",
-          {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
-           bool_attr("use_global_stats", false), bool_attr("output_mean_var", false), int_attr("ndev", 1),
-           ignored(required("key", AttrKind::text), "it tells groups of devices apart")},
-          sync_batch_norm, outputs<3>, {"output", "mean", "var"}),
       {.name = "LayerNorm",
        .aliases = {"_npx_layer_norm"},
        .summary = "Layer normalisation over one axis.",
