@@ -2,6 +2,7 @@
 #include "frontend/ops/norm.h"
 #include "frontend/ops/norm_gradients.h"
 #include "frontend/ops/reduce.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
@@ -63,12 +64,13 @@ Values sync_batch_norm(Primitives& p, Args in, const Attrs& a) {
   return batch_norm(p, in, a);
 }
 OpDef define_batch_norm(std::string_view name, std::vector<std::string_view> aliases,
-                        std::string_view summary, std::vector<AttrSpec> attrs,
+                        std::string_view summary, OpReference reference, std::vector<AttrSpec> attrs,
                         decltype(OpDef::compose) compose, decltype(OpDef::counted_outputs) counted_outputs,
                         std::vector<std::string_view> output_names, Gradient gradient = batch_norm_gradient) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
+          .reference = reference,
           .inputs = {"data", "gamma", "beta", "moving_mean", "moving_var"},
           .attrs = std::move(attrs),
           .aux = {3, 4},
@@ -93,29 +95,80 @@ Values batch_norm_relu(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> batch_norm_ops() {
   static constexpr std::string_view calibrated = "only MXNet's int8 operators use it";
+  static const AttrSpec momentum =
+                            real_attr("momentum", 0.9f,
+                                      "The part of the moving statistics that a call in training keeps."),
+                        fix_gamma = bool_attr("fix_gamma", true,
+                                              "Whether gamma counts as 1, and has the gradient 0."),
+                        use_global_stats =
+                            bool_attr("use_global_stats", false,
+                                      "Whether the moving statistics normalise in training too, and stay."),
+                        output_mean_var = bool_attr(
+                            "output_mean_var", false,
+                            "Whether mean and var are results too; var is 1 / sqrt(variance + eps) then.");
+  static constexpr std::string_view of_eps = "Added to the variance.";
+  static constexpr OpReference family{
+      .shapes =
+          "data (N, C, ...), gamma (C), beta (C), moving_mean (C), moving_var (C) -> (N, C, ...), mean (C), "
+          "var (C).",
+      .dtypes =
+          "Any; the result has the dtype of data. The other inputs may have any dtype and are converted. "
+          "float16 and bfloat16 are computed in float32 and rounded once; mean and var are float32 then.",
+      .nan =
+          "In training a NaN or an infinity makes its channel NaN, and its moving statistics. Outside of "
+          "training, or with use_global_stats, a NaN is NaN in its place alone.",
+      .empty = "No samples give no samples; in training the moving statistics become NaN.",
+      .integers = truncated_integers,
+      .gradient =
+          "beta: the sum of g over a channel. gamma: r sum of g (data - mean), 0 with fix_gamma. data: gamma "
+          "r (g - (sum of g) / n - (data - mean) r^2 (sum of g (data - mean)) / n), with r = 1 / "
+          "sqrt(variance + eps) and n elements in a channel; gamma r g with moving statistics. Moving "
+          "statistics: zeros. Gradients of mean and var are ignored.",
+      .formula =
+          "y = (data - mean) gamma / sqrt(variance + eps) + beta. In training mean and variance (divided by "
+          "n) are the channel's, and the moving ones become momentum * moving + (1 - momentum) * batch; else "
+          "they are the moving ones.",
+      .source = "MXNet 1.9.1 (src/operator/nn/batch_norm.cc); Ioffe and Szegedy 2015.",
+  };
   static const std::vector<AttrSpec> batch_attrs{
-      real_attr("eps", 0.0010000000474974513),
-      real_attr("momentum", 0.9f),
-      bool_attr("fix_gamma", true),
-      bool_attr("use_global_stats", false),
-      bool_attr("output_mean_var", false),
-      int_attr("axis", 1),
-      library_hint(bool_attr("cudnn_off", false)),
-      ignored(or_none("min_calib_range", AttrKind::real), calibrated),
-      ignored(or_none("max_calib_range", AttrKind::real), calibrated)};
+      real_attr("eps", 0.0010000000474974513, of_eps),
+      momentum,
+      fix_gamma,
+      use_global_stats,
+      output_mean_var,
+      int_attr("axis", 1, "The axis of the channels; negative from the end."),
+      library_hint(bool_attr("cudnn_off", false, "Whether MXNet leaves cuDNN aside.")),
+      ignored(or_none("min_calib_range", AttrKind::real,
+                      "The least value of the result when MXNet quantises it."),
+              calibrated),
+      ignored(or_none("max_calib_range", AttrKind::real,
+                      "The greatest value of the result when MXNet quantises it."),
+              calibrated)};
   static const std::vector<OpDef> rows{
       define_batch_norm(
           "BatchNorm", {"_npx_batch_norm"},
-          "Batch normalisation: each channel normalised to mean beta and standard deviation gamma.",
-          batch_attrs, batch_norm, outputs<3>, {"output", "mean", "var"}),
-      define_batch_norm("_contrib_BatchNormWithReLU", {}, "BatchNorm followed by relu.", batch_attrs,
-                        batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"},
-                        batch_norm_relu_gradient),
+          "Batch normalisation: normalises each channel to the mean beta and the standard deviation gamma.",
+          family, batch_attrs, batch_norm, outputs<3>, {"output", "mean", "var"}),
       define_batch_norm(
-          "_contrib_SyncBatchNorm", {}, "BatchNorm over the batches of all devices, of which Kiln uses one.",
-          {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
-           bool_attr("use_global_stats", false), bool_attr("output_mean_var", false), int_attr("ndev", 1),
-           ignored(required("key", AttrKind::text), "it tells groups of devices apart")},
+          "_contrib_BatchNormWithReLU", {}, "BatchNorm followed by relu.",
+          family |
+              OpReference{
+                  .gradient = "As of BatchNorm, with g where y > 0, else 0; NaN where y is NaN.",
+                  .formula = "y = max((data - mean) gamma / sqrt(variance + eps) + beta, 0), with the "
+                             "statistics of BatchNorm.",
+                  .source = "MXNet 1.9.1 (src/operator/contrib/batch_norm_relu.cc).",
+              },
+          batch_attrs, batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"},
+          batch_norm_relu_gradient),
+      define_batch_norm(
+          "_contrib_SyncBatchNorm", {},
+          "BatchNorm over the batches of all devices; Kiln trains on one device.",
+          family | OpReference{.source = "MXNet 1.9.1 (src/operator/contrib/sync_batch_norm.cc). ndev other "
+                                         "than 1 throws in training."},
+          {real_attr("eps", 1e-3f, of_eps), momentum, fix_gamma, use_global_stats, output_mean_var,
+           int_attr("ndev", 1, "The number of devices whose batches have common statistics; in training 1."),
+           ignored(required("key", AttrKind::text, "The name of the group of devices."),
+                   "it tells groups of devices apart")},
           sync_batch_norm, outputs<3>, {"output", "mean", "var"}),
   };
   return rows;

@@ -1,4 +1,5 @@
 // FullyConnected, Embedding and Dropout.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
@@ -84,28 +85,78 @@ std::span<const OpDef> nn_ops() {
   static const std::vector<OpDef> rows{
       {.name = "FullyConnected",
        .aliases = {"_npx_fully_connected"},
-       .summary = "data . weight^T + bias",
+       .summary = "A dense layer: multiplies each row of data by the transposed weight and adds the bias.",
+       .reference =
+           weighted_reference |
+           OpReference{
+               .shapes =
+                   "data (N, ...), weight (O, K), bias (O) -> (N, O). K is the number of elements of a row "
+                   "of data. With flatten=False data (..., K) -> (..., O). With no_bias there is no bias.",
+               .nan = "A NaN in a row of data makes that row NaN. A NaN in a row of weight or in bias makes "
+                      "the column of that unit NaN.",
+               .empty = "No rows give no rows. With K = 0 the result is the bias, or 0 without one.",
+               .gradient =
+                   "data: g weight. weight: g^T data. bias: the sum of g over all axes except the last.",
+               .formula = "y[n, o] = sum over k of data[n, k] weight[o, k] + bias[o].",
+               .source =
+                   "MXNet 1.9.1 (src/operator/nn/fully_connected.cc). The order of additions is Kiln's own."},
        .inputs = {"data", "weight", "bias"},
        .active_inputs = inputs_with_bias,
-       .attrs = {required("num_hidden", AttrKind::integer), bool_attr("no_bias", false),
-                 bool_attr("flatten", true)},
+       .attrs = {required("num_hidden", AttrKind::integer, "O, the number of units, 1 or more."),
+                 bool_attr("no_bias", false, "Whether there is no bias: the inputs are data and weight."),
+                 bool_attr("flatten", true,
+                           "Whether all axes of data except the first are the features of a row. False: the "
+                           "last axis alone.")},
        .compose = fully_connected,
        .shape_rule = fully_connected_shape},
       {.name = "Embedding",
        .aliases = {"_npx_embedding"},
-       .summary = "Gathers rows of the weight by indices.",
+       .summary = "Looks up the rows of weight that the indices in data name.",
+       .reference =
+           {.shapes = "data (...), weight (V, D) -> (..., D).",
+            .dtypes = "Any; the result has the dtype of weight. The indices in data may have another dtype.",
+            .nan = "A NaN in weight stays in its row. A NaN index is taken for 0.",
+            .empty = "No indices give no rows.",
+            .integers = "Rows are copied. Fractions of indices are cut off; an index below 0 is 0, one above "
+                        "V - 1 is V - 1. Under KILN_CHECK=indices such an index throws.",
+            .gradient = "weight: each row is the sum of the rows of g whose index names it, added in C order "
+                        "of the indices. data: zeros.",
+            .formula = "y[..., d] = weight[clip(trunc(data[...]), 0, V - 1), d].",
+            .source = "MXNet 1.9.1 (src/operator/tensor/indexing_op.cc)."},
        .inputs = {"data", "weight"},
-       .attrs = {required("input_dim", AttrKind::integer), required("output_dim", AttrKind::integer),
-                 dtype_attr("float32"), of_gradient(bool_attr("sparse_grad", false))},
+       .attrs =
+           {required("input_dim", AttrKind::integer, "V, the number of rows of weight, 1 or more."),
+            required("output_dim", AttrKind::integer, "D, the number of elements of a row, 1 or more."),
+            meaning(dtype_attr("float32"), "The dtype of weight where the network does not declare one."),
+            of_gradient(bool_attr("sparse_grad", false,
+                                  "Whether MXNet's gradient of weight is row-sparse; Kiln's is dense."))},
        .compose = embedding,
        .shape_rule = embedding_shape,
        .undeclared_dtype = dtype_of_table},
       {.name = "Dropout",
        .aliases = {"_npx_dropout"},
-       .summary = "In training zero with probability p, else x / (1 - p).",
+       .summary =
+           "Sets elements to zero at random, each with probability p, and scales the others by 1 / (1 - p).",
+       .reference = {.shapes = "data (...) -> (...).",
+                     .dtypes = wide_dtypes,
+                     .nan = "NaN where the element is kept; a dropped NaN is 0.",
+                     .empty = "An empty array gives an empty array.",
+                     .integers = "The factor 1 / (1 - p) is truncated to an integer: it is 1 for p below "
+                                 "0.5. Of bool it is 1.",
+                     .gradient =
+                         "data: g / (1 - p) where the element is kept, else 0. Outside of training: g.",
+                     .formula =
+                         "y = u < 1 - p ? x * (1 / (1 - p)) : 0, with u uniform in [0, 1) and drawn anew by "
+                         "each call. With p = 1 the result is 0. Outside of training, and with p = 0, y = x.",
+                     .source = "MXNet 1.9.1 (src/operator/nn/dropout.cc); Srivastava et al. 2014. The random "
+                               "numbers are Kiln's own."},
        .inputs = {"data"},
-       .attrs = {real_attr("p", 0.5), word_attr("mode", "training", {"always", "training"}),
-                 tuple_attr("axes"), library_hint({"cudnn_off", AttrKind::boolean, false, true})},
+       .attrs = {real_attr("p", 0.5, "The probability that an element is dropped, from 0 to 1."),
+                 word_attr("mode", "training", {"always", "training"},
+                           "always: elements are dropped outside of training too."),
+                 tuple_attr("axes", "Axes along which all elements are kept or dropped together."),
+                 library_hint(meaning({"cudnn_off", AttrKind::boolean, false, true},
+                                      "Whether MXNet leaves cuDNN's dropout aside."))},
        .counted_outputs = outputs<2>,
        .compose = dropout,
        .shape_rule = first_shape,

@@ -3,6 +3,7 @@
 
 #include "frontend/ops/norm_gradients.h"
 #include "frontend/ops/reduce.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
@@ -123,12 +124,35 @@ Values lrn(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> norm_ops() {
   static const std::vector<std::string_view> affine{"data", "gamma", "beta"};
+  static const AttrSpec output_mean_var =
+      bool_attr("output_mean_var", false, "Whether mean and standard deviation are results too.");
+  static constexpr std::string_view of_eps = "Added to the variance.";
+  static constexpr OpReference family{
+      .dtypes = wide_dtypes_with_parameters,
+      .empty = "An empty array gives an empty array. The mean and deviation of no elements are NaN.",
+      .integers = truncated_integers,
+      .gradient =
+          "With n = (data - mean) / deviation and h = g gamma: data: (h - mean of h - n mean of h n) / "
+          "deviation. gamma: the sum of g n. beta: the sum of g. Gradients of mean and std add g_mean / N + "
+          "g_std n / N, N elements in a mean.",
+  };
   static const std::vector<OpDef> rows{
       {.name = "LayerNorm",
        .aliases = {"_npx_layer_norm"},
-       .summary = "Layer normalisation over one axis.",
+       .summary = "Layer normalisation: normalises the elements along one axis, and scales and shifts each "
+                  "by its own gamma and beta.",
+       .reference = family |
+                    OpReference{
+                        .shapes = "data (..., C), gamma (C), beta (C) -> (..., C), mean (..., 1), std (..., "
+                                  "1). C is the extent of the axis.",
+                        .nan = "A NaN or an infinity makes the elements along its axis NaN.",
+                        .formula = "y = (data - mean) gamma / std + beta, std = sqrt(variance + eps), with "
+                                   "mean and variance (divided by C) along the axis.",
+                        .source = "MXNet 1.9.1 (src/operator/nn/layer_norm.cc); Ba, Kiros and Hinton 2016.",
+                    },
        .inputs = affine,
-       .attrs = {int_attr("axis", -1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
+       .attrs = {int_attr("axis", -1, "The axis; negative from the end."), real_attr("eps", 1e-5f, of_eps),
+                 output_mean_var},
        .counted_outputs = outputs<3>,
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
@@ -136,17 +160,38 @@ std::span<const OpDef> norm_ops() {
        .gradient = layer_norm_gradient,
        .shape_rule = channels_shape},
       {.name = "InstanceNorm",
-       .summary = "Instance normalisation: each channel of each sample normalised.",
+       .summary = "Instance normalisation: normalises each channel of each sample.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "data (N, C, ...), gamma (C), beta (C) -> (N, C, ...).",
+               .nan = "A NaN or an infinity makes its channel of its sample NaN.",
+               .formula = "y = (data - mean) gamma / sqrt(variance + eps) + beta, with mean and variance "
+                          "(divided by the number of elements) over all axes except the first two.",
+               .source = "MXNet 1.9.1 (src/operator/instance_norm.cc); Ulyanov, Vedaldi and Lempitsky 2016.",
+           },
        .inputs = affine,
-       .attrs = {real_attr("eps", 0.001f)},
+       .attrs = {real_attr("eps", 0.001f, of_eps)},
        .counted_outputs = outputs<3>,
        .compose = instance_norm,
        .gradient = instance_norm_gradient,
        .shape_rule = channels_shape},
       {.name = "GroupNorm",
-       .summary = "Group normalisation: groups of channels of each sample normalised.",
+       .summary = "Group normalisation: normalises each group of channels of each sample.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "data (N, C, ...), gamma (G), beta (G) -> (N, C, ...), mean (N, G), std (N, G). G "
+                         "is num_groups and divides C.",
+               .nan = "A NaN or an infinity makes its group of its sample NaN.",
+               .formula = "y = (data - mean) gamma[group] / std + beta[group], std = sqrt(variance + eps), "
+                          "with mean and variance (divided by the number of elements) of each group.",
+               .source = "MXNet 1.9.1 (src/operator/nn/group_norm.cc), whose gamma and beta are one number "
+                         "for each group; Wu and He 2018.",
+           },
        .inputs = affine,
-       .attrs = {int_attr("num_groups", 1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
+       .attrs = {int_attr("num_groups", 1, "G, the number of groups, 1 or more."),
+                 real_attr("eps", 1e-5f, of_eps), output_mean_var},
        .counted_outputs = outputs<3>,
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
@@ -154,18 +199,52 @@ std::span<const OpDef> norm_ops() {
        .gradient = group_norm_gradient,
        .shape_rule = group_norm_shape},
       {.name = "L2Normalization",
-       .summary = "x / sqrt(sum(x^2) + eps)",
+       .summary =
+           "Divides data by its Euclidean norm, of each sample, of each channel or along the channels.",
+       .reference =
+           {
+               .shapes = "data (N, C, ...) -> (N, C, ...). mode=instance takes any data of 1 or more axes, "
+                         "the other modes 3 or more.",
+               .dtypes = wide_dtypes,
+               .nan = "A NaN makes all elements that share its norm NaN.",
+               .empty = "An empty array gives an empty array.",
+               .integers = truncated_integers,
+               .gradient = "data: (g - y sum of g y) / size, with size = sqrt(sum of data^2 + eps) and the "
+                           "sums over the axes of the norm.",
+               .formula = "y = data / sqrt(sum of data^2 + eps), the sum over the axes of the norm.",
+               .source = "MXNet 1.9.1 (src/operator/l2_normalization.cc).",
+           },
        .inputs = {"data"},
-       .attrs = {real_attr("eps", 1e-10f), word_attr("mode", "instance", {"channel", "instance", "spatial"})},
+       .attrs = {real_attr("eps", 1e-10f, "Added to the sum of squares."),
+                 word_attr("mode", "instance", {"channel", "instance", "spatial"},
+                           "The axes of a norm. instance: all except the first; channel: axis 1; spatial: "
+                           "all except the first two.")},
        .counted_outputs = outputs<2>,
        .compose = l2_normalization,
        .gradient = l2_normalization_gradient,
        .shape_rule = first_shape},
       {.name = "LRN",
-       .summary = "Local response normalisation over neighbouring channels.",
+       .summary = "Local response normalisation: divides each element by a power of the squares of the "
+                  "neighbouring channels.",
+       .reference =
+           {
+               .shapes = "data (N, C, ...) -> (N, C, ...).",
+               .dtypes = wide_dtypes,
+               .nan = "A NaN makes the elements of the nsize channels around it NaN, in its place.",
+               .empty = "An empty array gives an empty array.",
+               .integers = truncated_integers,
+               .gradient = "data: by the rules of the operations of the formula: g s^-beta - 2 alpha beta / "
+                           "nsize data sum of g data s^(-beta - 1), with s the sum in parentheses, over the "
+                           "channels whose window holds c.",
+               .formula = "y[c] = data[c] (knorm + alpha / nsize sum of data[k]^2)^-beta, over the channels "
+                          "k with |k - c| <= nsize / 2.",
+               .source = "MXNet 1.9.1 (src/operator/nn/lrn.cc); Krizhevsky, Sutskever and Hinton 2012.",
+           },
        .inputs = {"data"},
-       .attrs = {real_attr("alpha", 1e-4f), real_attr("beta", 0.75), real_attr("knorm", 2),
-                 required("nsize", AttrKind::integer)},
+       .attrs = {real_attr("alpha", 1e-4f, "The factor of the mean of squares."),
+                 real_attr("beta", 0.75, "The exponent."),
+                 real_attr("knorm", 2, "The constant that is added."),
+                 required("nsize", AttrKind::integer, "The number of channels of a window, odd.")},
        .counted_outputs = outputs<2>,
        .compose = lrn,
        .shape_rule = first_shape},

@@ -1,5 +1,6 @@
 // The output layers and the cross entropy.
 #include "frontend/ops/own_gradient.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
@@ -136,45 +137,110 @@ Values softmax_cross_entropy(Primitives& p, Args in, const Attrs&) {
   return {convert(p, p.reshape(p.reduce(Reduce::sum, loss, {0}), {1}), p.dtype(in[0]))};
 }
 
+constexpr OpReference output_reference{
+    .dtypes =
+        "Any; the result has the dtype of data. label may have another dtype. float16 and bfloat16 are "
+        "computed in float32 and rounded once.",
+    .integers = truncated_integers,
+};
+constexpr OpReference regression_reference =
+    output_reference |
+    OpReference{.shapes =
+                    "data (N, ...), label (N, ...) -> (N, ...). label has the shape of data, or another one "
+                    "with as many elements of each sample. M is the number of elements of a sample.",
+                .empty = "An empty array gives an empty array.",
+                .source = "MXNet 1.9.1 (src/operator/regression_output.cc)."};
+
 }  // namespace
 
 std::span<const OpDef> output_ops() {
   static const std::vector<std::string_view> labelled{"data", "label"};
+  static const AttrSpec grad_scale = real_attr("grad_scale", 1, "The factor of the gradient of data.");
   static const std::vector<OpDef> rows{
       {.name = "SoftmaxOutput",
        .aliases = {"Softmax"},
-       .summary = "Softmax; its gradient is that of the cross entropy with label.",
+       .summary = "The softmax of data; its gradient is the gradient of the cross entropy with label.",
+       .reference =
+           output_reference |
+           OpReference{
+               .shapes = "data (N, C), label (N) or (N, C) -> (N, C). Of data (N, ...) all axes except the "
+                         "first are classes. preserve_shape: data (..., C), label (...). multi_output: data "
+                         "(N, C, ...), label (N, ...).",
+               .nan = "A NaN or +inf in data makes its whole distribution NaN. -inf has the probability 0. A "
+                      "label that is NaN or outside of the classes names none.",
+               .empty = "No samples give no samples; no classes give none.",
+               .gradient =
+                   "data: (y - t) grad_scale / n, where g is ignored unless out_grad. t is 1 - smooth_alpha "
+                   "at the label's class and smooth_alpha / (C - 1) at others. A label of the shape of data "
+                   "is t, and of the attributes grad_scale alone counts. label: zeros.",
+               .formula =
+                   "y[c] = exp(x[c] - max x) * (1 / sum over k of exp(x[k] - max x)), over the classes.",
+               .source = "MXNet 1.9.1 (src/operator/softmax_output.cc)."},
        .inputs = labelled,
-       .attrs = {real_attr("grad_scale", 1), real_attr("ignore_label", -1), bool_attr("multi_output", false),
-                 bool_attr("use_ignore", false), bool_attr("preserve_shape", false),
-                 word_attr("normalization", "null", {"batch", "null", "valid"}), bool_attr("out_grad", false),
-                 real_attr("smooth_alpha", 0)},
+       .attrs = {real_attr("grad_scale", 1, "The factor of the gradient of data."),
+                 real_attr("ignore_label", -1, "The label, truncated to an integer, that use_ignore means."),
+                 bool_attr("multi_output", false,
+                           "Whether axis 1 has the classes, and later axes are places."),
+                 bool_attr("use_ignore", false, "Whether places of ignore_label have the gradient 0."),
+                 bool_attr("preserve_shape", false, "Whether the last axis has the classes."),
+                 word_attr("normalization", "null", {"batch", "null", "valid"},
+                           "n, the divisor of the gradient. null: 1; batch: the number of samples; both "
+                           "times the number of places with multi_output. valid: the number of labels that "
+                           "are not ignore_label, at least 1."),
+                 bool_attr("out_grad", false, "Whether the gradient is multiplied by g."),
+                 real_attr("smooth_alpha", 0, "The part of the target that the other classes share.")},
        .compose = softmax_output,
        .gradient = softmax_output_gradient,
        .shape_rule = softmax_output_shape},
       {.name = "LinearRegressionOutput",
-       .summary = "data; its gradient is that of the squared error.",
+       .summary = "Returns data; its gradient is the gradient of half the squared error to label.",
+       .reference = regression_reference |
+                    OpReference{.nan = "NaN.",
+                                .gradient = "data: (y - label) grad_scale / M, whatever g is. label: zeros.",
+                                .formula = "y = data."},
        .inputs = labelled,
-       .attrs = {real_attr("grad_scale", 1)},
+       .attrs = {grad_scale},
        .compose = data_itself,
        .gradient = regression_gradient<false>,
        .shape_rule = regression_shape},
       {.name = "MAERegressionOutput",
-       .summary = "data; its gradient is that of the absolute error.",
+       .summary = "Returns data; its gradient is the gradient of the absolute error to label.",
+       .reference =
+           regression_reference |
+           OpReference{.nan = "NaN. The gradient at a NaN is 0.",
+                       .gradient = "data: sign(y - label) grad_scale / M, whatever g is. label: zeros.",
+                       .formula = "y = data."},
        .inputs = labelled,
-       .attrs = {real_attr("grad_scale", 1)},
+       .attrs = {grad_scale},
        .compose = data_itself,
        .gradient = regression_gradient<true>,
        .shape_rule = regression_shape},
       {.name = "LogisticRegressionOutput",
-       .summary = "sigmoid(data); its gradient is that of the logistic loss.",
+       .summary = "The sigmoid of data; its gradient is the gradient of the logistic loss with label.",
+       .reference = regression_reference |
+                    OpReference{.nan = "NaN.",
+                                .gradient = "data: (y - label) grad_scale / M, whatever g is. label: zeros.",
+                                .formula = "y = 1 / (1 + exp(-data))."},
        .inputs = labelled,
-       .attrs = {real_attr("grad_scale", 1)},
+       .attrs = {grad_scale},
        .compose = logistic,
        .gradient = regression_gradient<false>,
        .shape_rule = regression_shape},
       {.name = "softmax_cross_entropy",
-       .summary = "The sum of -log softmax(data) at the labels.",
+       .summary = "The cross entropy of softmax(data) with the labels, summed over all samples.",
+       .reference =
+           {.shapes = "data (N, C), label (N) -> (1).",
+            .dtypes = output_reference.dtypes,
+            .nan = "A NaN or +inf in data gives NaN. -inf has the probability 0: the result is +inf if a "
+                   "label names it.",
+            .empty = "No samples give 0. Samples without classes give -inf.",
+            .integers = truncated_integers,
+            .gradient =
+                "data: g (softmax(data) - t), where t is 1 at the label's class, else 0. label: zeros.",
+            .formula = "y = sum over n of log(sum over c of exp(x[n, c] - m[n])) - (x[n, label[n]] - m[n]), "
+                       "with m[n] the maximum of row n.",
+            .source = "MXNet 1.9.1 (src/operator/loss_binary_op.cc). A label that is NaN or outside of the "
+                      "classes has no term x[n, label[n]] - m[n]; under KILN_CHECK=indices it throws."},
        .inputs = labelled,
        .compose = softmax_cross_entropy},
   };

@@ -1,6 +1,7 @@
 // The fused recurrent layers: the operator RNN.
 #include "frontend/ops/rnn.h"
 
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
@@ -81,20 +82,59 @@ std::span<const OpDef> rnn_ops() {
   static const std::vector<OpDef> rows{
       {.name = "RNN",
        .aliases = {"_npx_rnn"},
-       .summary = "Recurrent layers over (steps, batch, channels): rnn_relu, rnn_tanh, lstm or gru.",
+       .summary =
+           "Runs recurrent layers (lstm, gru, rnn_relu or rnn_tanh) over all steps of a batch of sequences.",
+       .reference =
+           {
+               .shapes = "data (T, N, C), parameters (n), state (L D, N, P), state_cell (L D, N, S), "
+                         "sequence_length (N) -> (T, N, D P), state (L D, N, P), cell (L D, N, S). L layers; "
+                         "D is 2 if bidirectional, else 1; P is projection_size or S. parameters joins, by "
+                         "layer and direction, the weights (G S, K) of the input, (G S, P) of the state and "
+                         "(P, S) of the projection; then likewise the biases (G S) of input and state. G "
+                         "gates: 4 of lstm, 3 of gru, else 1; K is C, in later layers D P.",
+               .dtypes =
+                   "Any, one for data, parameters and states; the results have it too. sequence_length may "
+                   "have another dtype. float16 and bfloat16 are computed in float32 and rounded once.",
+               .nan = "A NaN in data or states stays in its sequence and passes to all later steps; one in "
+                      "parameters reaches all. With lstm_state_clip_nan a cell of NaN becomes "
+                      "lstm_state_clip_min. A NaN after the end of a sequence changes nothing.",
+               .empty = "With T = 0 there are no outputs and the final states are the initial ones. No "
+                        "sequences give none.",
+               .integers = truncated_integers,
+               .gradient = "data, parameters, state and state_cell: backpropagation through all steps. The "
+                           "derivative of relu at 0 is 0; a clipped cell has 1 within the limits, else 0. "
+                           "sequence_length: zeros. Steps after the end of a sequence have the gradient 0.",
+               .formula =
+                   "With u = W x + b and v = R h + c: rnn: h' = act(u + v). gru: r, z = sigmoid(u + v), n = "
+                   "tanh(u + r v), h' = (1 - z) n + z h. lstm: i, f, o = sigmoid(u + v), g = tanh(u + v), c' "
+                   "= clip(f c + i g), h' = o tanh(c'), times the projection. Gates stand in the order r, z, "
+                   "n and i, f, g, o. The second direction goes from the last step to the first. After the "
+                   "end of a sequence outputs are 0 and states stay.",
+               .source = "MXNet 1.9.1 (src/operator/rnn.cc), which has the layout and the gates of cuDNN.",
+           },
        .inputs = {"data", "parameters", "state", "state_cell", "sequence_length"},
        .active_inputs = rnn_inputs,
-       .attrs = {required("state_size", AttrKind::integer),
-                 required("num_layers", AttrKind::integer),
-                 bool_attr("bidirectional", false),
-                 {"mode", AttrKind::word, {}, false, {"gru", "lstm", "rnn_relu", "rnn_tanh"}},
-                 real_attr("p", 0),
-                 bool_attr("state_outputs", false),
-                 or_none("projection_size", AttrKind::integer),
-                 or_none("lstm_state_clip_min", AttrKind::real),
-                 or_none("lstm_state_clip_max", AttrKind::real),
-                 bool_attr("lstm_state_clip_nan", false),
-                 bool_attr("use_sequence_length", false)},
+       .attrs = {required("state_size", AttrKind::integer, "S, the size of the state, from 1 to 2^20."),
+                 required("num_layers", AttrKind::integer, "L, the number of layers, from 1 to 1024."),
+                 bool_attr("bidirectional", false,
+                           "Whether each layer also runs from the last step to the first; its outputs are "
+                           "concatenated."),
+                 meaning({"mode", AttrKind::word, {}, false, {"gru", "lstm", "rnn_relu", "rnn_tanh"}},
+                         "The kind of the layers."),
+                 real_attr(
+                     "p", 0,
+                     "In training the probability that an input of a later layer is dropped, as by Dropout."),
+                 bool_attr("state_outputs", false, "Whether the final states are results too."),
+                 or_none("projection_size", AttrKind::integer,
+                         "P, the size of the projected state of lstm, from 1 to 2^20. None: no projection."),
+                 or_none("lstm_state_clip_min", AttrKind::real,
+                         "The lower limit of lstm's cell. None: no limit."),
+                 or_none("lstm_state_clip_max", AttrKind::real,
+                         "The upper limit of lstm's cell. None: no limit."),
+                 bool_attr("lstm_state_clip_nan", false,
+                           "Whether a cell of NaN becomes lstm_state_clip_min, if there are limits."),
+                 bool_attr("use_sequence_length", false,
+                           "Whether the input sequence_length is given. False: every sequence has T steps.")},
        .counted_outputs = rnn_outputs,
        .visible_outputs = rnn_outputs,
        .output_names = {"output", "state_output", "statecell_output"},
