@@ -121,9 +121,9 @@ std::span<const OpDef> batch_norm_ops() {
       .integers = truncated_integers,
       .gradient =
           "beta: the sum of g over a channel. gamma: r sum of g (data - mean), 0 with fix_gamma. data: gamma "
-          "r (g - (sum of g) / n - (data - mean) r^2 (sum of g (data - mean)) / n), with r = 1 / "
-          "sqrt(variance + eps) and n elements in a channel; gamma r g with moving statistics. Moving "
-          "statistics: zeros. Gradients of mean and var are ignored.",
+          "r (g - mean of g - (data - mean) r^2 mean of g (data - mean)); gamma r g with moving statistics. "
+          "r = 1 / sqrt(variance + eps), means and sums are over a channel. Moving statistics: zeros. "
+          "Gradients of mean and var are ignored.",
       .formula =
           "y = (data - mean) gamma / sqrt(variance + eps) + beta. In training mean and variance (divided by "
           "n) are the channel's, and the moving ones become momentum * moving + (1 - momentum) * batch; else "

@@ -195,8 +195,8 @@ std::span<const OpDef> conv_ops() {
                         "along a spatial axis.",
                .gradient = "data: the transposed convolution of g with weight. weight: the correlation of "
                            "data with g. bias: the sum of g over all axes except the channels.",
-               .formula = "y[n, o, i, j] = bias[o] + sum over c, p, q of data[n, c, i s - pad + p d, j s - "
-                          "pad + q d] weight[o, c, p, q], with stride s and dilate d.",
+               .formula = "y[n, o, i, j] = bias[o] + sum over c, p, q of data[n, c, h, w] weight[o, c, p, "
+                          "q]. h = i stride - pad + p dilate and w = j stride - pad + q dilate.",
                .source = "MXNet 1.9.1 (src/operator/nn/convolution.cc). The order of additions is Kiln's "
                          "own; some kernels of 3x3 in float32 use Winograd's algorithm (Lavin and Gray "
                          "2015), which may give NaN for infinite data.",
@@ -224,8 +224,9 @@ std::span<const OpDef> conv_ops() {
                         "one. Data without elements along a spatial axis throws.",
                .gradient = "data: the convolution of g with weight. weight: the correlation of g with data. "
                            "bias: the sum of g over all axes except the channels.",
-               .formula = "y[n, o, i, j] = bias[o] + sum of data[n, c, h, w] weight[c, o, p, q] over c and "
-                          "all h, w, p, q with i = h s - pad + p d and j = w s - pad + q d.",
+               .formula = "y[n, o, i, j] = bias[o] + sum over c, h, w, p, q of data[n, c, h, w] weight[c, o, "
+                          "p, q]. The sum has the terms with i = h stride - pad + p dilate and j = w stride "
+                          "- pad + q dilate.",
                .source =
                    "MXNet 1.9.1 (src/operator/nn/deconvolution.cc). The order of additions is Kiln's own.",
            },
@@ -253,8 +254,8 @@ std::span<const OpDef> conv_ops() {
                .empty = "No samples give no samples. A window larger than the padded data throws.",
                .integers = "Elements are copied.",
                .gradient = "data: each element has the sum of g over its copies.",
-               .formula = "y[n, (c kH + p) kW + q, i W' + j] = data[n, c, i s - pad + p d, j s - pad + q d], "
-                          "0 in the padding, with stride s and dilate d.",
+               .formula = "y[n, (c kH + p) kW + q, i W' + j] = data[n, c, h, w], 0 in the padding. h = i "
+                          "stride - pad + p dilate and w = j stride - pad + q dilate.",
                .source = "MXNet 1.9.1 (src/operator/nn/im2col.cc).",
            },
        .inputs = {"data"},

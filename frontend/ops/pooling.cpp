@@ -272,8 +272,8 @@ std::span<const OpDef> pooling_ops() {
                .integers = "Sums wrap modulo 2^n, and the quotient is truncated.",
                .gradient = "data: each element has the sum of g / n over the windows that hold it, n "
                            "elements in a window.",
-               .formula = "y[n, c, i, j] = mean of data[n, c, h, w] over floor(i H / H') <= h < ceil((i + 1) "
-                          "H / H') and floor(j W / W') <= w < ceil((j + 1) W / W').",
+               .formula = "y[n, c, i, j] = mean of data[n, c, h, w] over a window. Its rows h are from "
+                          "floor(i H / H') to ceil((i + 1) H / H') - 1, its columns likewise.",
                .source = "MXNet 1.9.1 (src/operator/contrib/adaptive_avg_pooling.cc).",
            },
        .inputs = {"data"},

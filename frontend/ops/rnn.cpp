@@ -87,11 +87,12 @@ std::span<const OpDef> rnn_ops() {
        .reference =
            {
                .shapes = "data (T, N, C), parameters (n), state (L D, N, P), state_cell (L D, N, S), "
-                         "sequence_length (N) -> (T, N, D P), state (L D, N, P), cell (L D, N, S). L layers; "
-                         "D is 2 if bidirectional, else 1; P is projection_size or S. parameters joins, by "
-                         "layer and direction, the weights (G S, K) of the input, (G S, P) of the state and "
-                         "(P, S) of the projection; then likewise the biases (G S) of input and state. G "
-                         "gates: 4 of lstm, 3 of gru, else 1; K is C, in later layers D P.",
+                         "sequence_length (N) -> (T, N, D P). With state_outputs also the final states (L D, "
+                         "N, P) and, of lstm, cells (L D, N, S). state_cell is an input of lstm alone. L "
+                         "layers; D is 2 if bidirectional, else 1; P is projection_size or S. parameters "
+                         "joins, by layer and direction, the weights (G S, K) of the input, (G S, P) of the "
+                         "state and (P, S) of the projection; then likewise the biases (G S) of input and "
+                         "state. G gates: 4 of lstm, 3 of gru, else 1; K is C, in later layers D P.",
                .dtypes =
                    "Any, one for data, parameters and states; the results have it too. sequence_length may "
                    "have another dtype. float16 and bfloat16 are computed in float32 and rounded once.",
