@@ -109,11 +109,11 @@ std::span<const OpDef> batch_norm_ops() {
   static constexpr std::string_view of_eps = "Added to the variance.";
   static constexpr OpReference family{
       .shapes =
-          "data (N, C, ...), gamma (C), beta (C), moving_mean (C), moving_var (C) -> (N, C, ...), mean (C), "
-          "var (C).",
+          "data (N, C, ...), gamma (C), beta (C), moving_mean (C), moving_var (C) -> (N, C, ...); with "
+          "output_mean_var also mean (C), var (C). axis names the axis C.",
       .dtypes =
           "Any; the result has the dtype of data. The other inputs may have any dtype and are converted. "
-          "float16 and bfloat16 are computed in float32 and rounded once; mean and var are float32 then.",
+          "Half precision is computed in float32 and rounded once; mean and var are float32 then.",
       .nan =
           "In training a NaN or an infinity makes its channel NaN, and its moving statistics. Outside of "
           "training, or with use_global_stats, a NaN is NaN in its place alone.",
@@ -126,8 +126,8 @@ std::span<const OpDef> batch_norm_ops() {
           "Gradients of mean and var are ignored.",
       .formula =
           "y = (data - mean) gamma / sqrt(variance + eps) + beta. In training mean and variance (divided by "
-          "n) are the channel's, and the moving ones become momentum * moving + (1 - momentum) * batch; else "
-          "they are the moving ones.",
+          "the number of elements) are the channel's, and the moving ones become momentum * moving + (1 - "
+          "momentum) * batch; else they are the moving ones.",
       .source = "MXNet 1.9.1 (src/operator/nn/batch_norm.cc); Ioffe and Szegedy 2015.",
   };
   static const std::vector<AttrSpec> batch_attrs{

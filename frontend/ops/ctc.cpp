@@ -223,7 +223,7 @@ std::span<const OpDef> ctc_ops() {
                .shapes = "data (T, N, C), label (N, S), data_lengths (N), label_lengths (N) -> (N). C "
                          "classes, the blank among them, 2 or more. T < S throws.",
                .dtypes = "Any; the result has the dtype of data. The other inputs may have other dtypes. "
-                         "float16 and bfloat16 are computed in float32 and rounded once.",
+                         "Half precision is computed in float32 and rounded once.",
                .nan = "A NaN or +inf in a step of a sequence makes its loss and its gradients NaN; after the "
                       "end of the sequence it changes nothing.",
                .empty = "No sequences give none. The empty label has the loss of T blanks, 0 if T = 0.",

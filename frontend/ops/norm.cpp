@@ -143,8 +143,8 @@ std::span<const OpDef> norm_ops() {
                   "by its own gamma and beta.",
        .reference = family |
                     OpReference{
-                        .shapes = "data (..., C), gamma (C), beta (C) -> (..., C), mean (..., 1), std (..., "
-                                  "1). C is the extent of the axis.",
+                        .shapes = "data (..., C), gamma (C), beta (C) -> (..., C); with output_mean_var also "
+                                  "mean (..., 1), std (..., 1). C is the extent of the axis.",
                         .nan = "A NaN or an infinity makes the elements along its axis NaN.",
                         .formula = "y = (data - mean) gamma / std + beta, std = sqrt(variance + eps), with "
                                    "mean and variance (divided by C) along the axis.",
@@ -181,8 +181,8 @@ std::span<const OpDef> norm_ops() {
        .reference =
            family |
            OpReference{
-               .shapes = "data (N, C, ...), gamma (G), beta (G) -> (N, C, ...), mean (N, G), std (N, G). G "
-                         "is num_groups and divides C.",
+               .shapes = "data (N, C, ...), gamma (G), beta (G) -> (N, C, ...); with output_mean_var also "
+                         "mean (N, G), std (N, G). G is num_groups and divides C.",
                .nan = "A NaN or an infinity makes its group of its sample NaN.",
                .formula = "y = (data - mean) gamma[group] / std + beta[group], std = sqrt(variance + eps), "
                           "with mean and variance (divided by the number of elements) of each group.",
@@ -233,9 +233,8 @@ std::span<const OpDef> norm_ops() {
                .nan = "A NaN makes the elements of the nsize channels around it NaN, in its place.",
                .empty = "An empty array gives an empty array.",
                .integers = truncated_integers,
-               .gradient = "data: by the rules of the operations of the formula: g s^-beta - 2 alpha beta / "
-                           "nsize data sum of g data s^(-beta - 1), with s the sum in parentheses, over the "
-                           "channels whose window holds c.",
+               .gradient = "data: g s^-beta - 2 alpha beta / nsize data sum of g data s^(-beta - 1). s is "
+                           "the sum in parentheses; the sum is over the channels whose window holds c.",
                .formula = "y[c] = data[c] (knorm + alpha / nsize sum of data[k]^2)^-beta, over the channels "
                           "k with |k - c| <= nsize / 2.",
                .source = "MXNet 1.9.1 (src/operator/nn/lrn.cc); Krizhevsky, Sutskever and Hinton 2012.",

@@ -139,8 +139,8 @@ Values softmax_cross_entropy(Primitives& p, Args in, const Attrs&) {
 
 constexpr OpReference output_reference{
     .dtypes =
-        "Any; the result has the dtype of data. label may have another dtype. float16 and bfloat16 are "
-        "computed in float32 and rounded once.",
+        "Any; the result has the dtype of data. label may have another dtype. Half precision is computed in "
+        "float32 and rounded once.",
     .integers = truncated_integers,
 };
 constexpr OpReference regression_reference =

@@ -219,8 +219,8 @@ std::span<const OpDef> pooling_ops() {
                .shapes = "data (N, C, H, W) -> (N, C, H', W'). H' = floor((H + 2 pad - kH) / stride) + 1, "
                          "and W' likewise; rounded up with pooling_convention=full. With global_pool (N, C, "
                          "1, 1). One to three spatial axes.",
-               .dtypes = "Any; the result has the dtype of data. Averages, sums and norms of float16 and "
-                         "bfloat16 are computed in float32 and rounded once.",
+               .dtypes = "Any; the result has the dtype of data. Averages, sums and norms of half precision "
+                         "are computed in float32 and rounded once.",
                .nan = "A window with a NaN gives NaN, for every pool_type.",
                .ties = "Of equal maxima of a window the first in C order has the gradient.",
                .empty =

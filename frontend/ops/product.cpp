@@ -156,8 +156,9 @@ Values selfatt_valatt(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> product_ops() {
   static constexpr std::string_view factor_dtypes =
-      "Any, one for all inputs; the result has it too. Products of float16 and bfloat16 are computed in "
-      "float32 and rounded once; factors and sums are rounded after them.";
+      "Any, one for all inputs; the result has it too. Products of half precision are computed in float32 "
+      "and "
+      "rounded once; factors and sums are rounded after them.";
   static constexpr std::string_view factor_integers =
       "Products and sums wrap modulo 2^n; factors are truncated. A sum of products of bool is 1 if an odd "
       "number of them is 1.";
@@ -289,8 +290,8 @@ std::span<const OpDef> product_ops() {
                .integers = "Products wrap modulo 2^n.",
                .gradient =
                    "args: for each matrix the sum of g times the products of the others, over their rows.",
-               .formula = "y[i M2 + j, n] = a[i, n] b[j, n], and so on with later matrices; float16 and "
-                          "bfloat16 are rounded after each product.",
+               .formula = "y[i M2 + j, n] = a[i, n] b[j, n], and so on with later matrices; half precision "
+                          "is rounded after each product.",
                .source = "MXNet 1.9.1 (src/operator/contrib/krprod.cc).",
            },
        .inputs = {"args"},
@@ -321,8 +322,8 @@ std::span<const OpDef> product_ops() {
                .shapes = "queries_keys_values (T, N, H 3 D), attention (N H, T, T) -> (T, N, H D). H heads; "
                          "each has D queries, D keys and D values side by side.",
                .dtypes = "Any; the result has the dtype of queries_keys_values. attention has it too, but "
-                         "float16, bfloat16 and float32 may be mixed. float16 and bfloat16 are computed in "
-                         "float32 and rounded once.",
+                         "half precision and float32 may be mixed. Half precision is computed in float32 and "
+                         "rounded once.",
                .nan = "A NaN in a value makes element d of all results of its head NaN, one in attention the "
                       "row of its query.",
                .integers = wrapping_products,

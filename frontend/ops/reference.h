@@ -18,11 +18,11 @@ inline constexpr OpReference pointwise_reference{
 
 /// A function of one array with several roundings.
 inline constexpr std::string_view wide_dtypes =
-    "Any; the result has the dtype of data. float16 and bfloat16 are computed in float32 and rounded once.";
+    "Any; the result has the dtype of data. Half precision is computed in float32 and rounded once.";
 /// The same with parameters, which may have a wider dtype.
 inline constexpr std::string_view wide_dtypes_with_parameters =
-    "Any; the result has the dtype of data. The other inputs have that dtype too, but float16, bfloat16 and "
-    "float32 may be mixed. float16 and bfloat16 are computed in float32 and rounded once.";
+    "Any; the result has the dtype of data. The other inputs have that dtype too, but half precision and "
+    "float32 may be mixed. Half precision is computed in float32 and rounded once.";
 /// A formula of floating-point numbers.
 inline constexpr std::string_view truncated_integers =
     "Computes the formula in integers: each operation and attribute is truncated to the dtype, and x / 0 is "
@@ -40,8 +40,8 @@ inline constexpr OpReference weighted_reference{
 /// A contraction of two arrays.
 inline constexpr OpReference contraction_reference{
     .dtypes =
-        "Any, one for all inputs; the result has it too. float16 and bfloat16 are computed in float32 and "
-        "rounded once.",
+        "Any, one for all inputs; the result has it too. Half precision is computed in float32 and rounded "
+        "once.",
     .empty = "Rows, columns or a batch without elements give an empty array; a sum of no products is 0.",
     .integers = wrapping_products,
 };

@@ -171,7 +171,7 @@ std::span<const OpDef> resample_ops() {
                          "channels, or C with multi_input_mode=sum. Later images may have other sizes that "
                          "divide the size of the result. bilinear: data (N, C, H, W), weight (C, 1, k, k) -> "
                          "(N, C, scale H, scale W), k = 2 scale - scale mod 2.",
-               .dtypes = "Any, one for all inputs; the result has it too. bilinear: float16 and bfloat16 are "
+               .dtypes = "Any, one for all inputs; the result has it too. bilinear: half precision is "
                          "computed in float32 and rounded once.",
                .nan = "nearest: NaN in the repeated elements. bilinear: NaN in all elements that it reaches.",
                .empty = "No samples give none. Images without elements throw.",
@@ -203,8 +203,8 @@ std::span<const OpDef> resample_ops() {
        .reference =
            {
                .shapes = "data (N, C, H, W) -> (N, C, H', W'). With mode=like also like (N', C', H', W').",
-               .dtypes = "Any; the result has the dtype of data. like may have another dtype. float16 and "
-                         "bfloat16 are computed in float32 and rounded once.",
+               .dtypes = "Any; the result has the dtype of data. like may have another dtype. Half precision "
+                         "is computed in float32 and rounded once.",
                .nan = "An element of the result is NaN if one of the four elements around its place is, "
                       "whatever its share.",
                .empty = "No samples or channels give none. An image without elements throws.",

@@ -93,9 +93,8 @@ std::span<const OpDef> rnn_ops() {
                          "joins, by layer and direction, the weights (G S, K) of the input, (G S, P) of the "
                          "state and (P, S) of the projection; then likewise the biases (G S) of input and "
                          "state. G gates: 4 of lstm, 3 of gru, else 1; K is C, in later layers D P.",
-               .dtypes =
-                   "Any, one for data, parameters and states; the results have it too. sequence_length may "
-                   "have another dtype. float16 and bfloat16 are computed in float32 and rounded once.",
+               .dtypes = "Any, one for data, parameters and states; the results have it too. sequence_length "
+                         "may have another dtype. Half precision is computed in float32 and rounded once.",
                .nan = "A NaN in data or states stays in its sequence and passes to all later steps; one in "
                       "parameters reaches all. With lstm_state_clip_nan a cell of NaN becomes "
                       "lstm_state_clip_min. A NaN after the end of a sequence changes nothing.",
