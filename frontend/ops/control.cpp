@@ -228,20 +228,59 @@ void second_of_shape(ShapeFacts& f, const Attrs&) {
   f.same(f.in[1], f.out[0]);
 }
 
-AttrSpec count(std::string_view name) { return required(name, AttrKind::integer); }
-AttrSpec positions(std::string_view name) { return required(name, AttrKind::integers); }
+AttrSpec count(std::string_view name, std::string_view sentence) {
+  return required(name, AttrKind::integer, sentence);
+}
+AttrSpec positions(std::string_view name, std::string_view sentence) {
+  return required(name, AttrKind::integers, sentence);
+}
+
+constexpr std::string_view
+    of_inputs = "The number of inputs and subgraphs together.",
+    of_outputs = "The number of outputs.",
+    of_stacked = "The number of outputs of a step that are stacked; the other outputs are the final states.",
+    of_condition = "By variable of the first subgraph, the condition: its input of the operator.";
 
 }  // namespace
 
 std::span<const OpDef> control_ops() {
+  static constexpr OpReference family{
+      .dtypes = "Any that the subgraphs take; they determine the dtypes of the results.",
+      .nan = "As in the operators of the subgraphs. A condition of NaN holds.",
+      .integers = "As in the operators of the subgraphs.",
+  };
+  static constexpr OpReference own_family{
+      .dtypes = "Any; the result has the dtype of the input that is returned.",
+      .nan = "NaN.",
+      .empty = "An empty array gives an empty array.",
+      .integers = "Elements are copied.",
+  };
   static const std::vector<OpDef> rows{
       {.name = "_foreach",
-       .summary = "Runs a subgraph for each slice of data, with loop-carried states.",
+       .summary = "Runs a subgraph once for each slice of data along its first axis, and passes states from "
+                  "step to step.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "data (T, ...) for each scanned array, the initial states, captured values -> (T, "
+                         "...) for each output of a step, then the final states. The subgraph takes one "
+                         "slice of each scanned array, without its first axis.",
+               .empty = "With T = 0 outputs have no steps and the final states are the initial ones.",
+               .gradient = "Scanned arrays: row t has the gradient of its slice in step t. States: the "
+                           "gradients pass from step to step, from the last to the first. Captured values: "
+                           "the sum over all steps, the last one first.",
+               .formula = "out[t], s[t + 1] = body(data[t], s[t], captured), for t = 0, ..., T - 1; the "
+                          "result is out and s[T].",
+               .source = "MXNet 1.9.1 (src/operator/control_flow.cc), as F.contrib.foreach writes it.",
+           },
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {count("num_args"), count("num_outputs"), count("num_out_data"), positions("in_state_locs"),
-                 positions("in_data_locs"), positions("remain_locs")},
+       .attrs = {count("num_args", of_inputs), count("num_outputs", of_outputs),
+                 count("num_out_data", of_stacked),
+                 positions("in_state_locs", "By state: its variable of the subgraph."),
+                 positions("in_data_locs", "By scanned array: its variable of the subgraph."),
+                 positions("remain_locs", "By captured value: its variable of the subgraph.")},
        .counted_outputs = outputs,
        .visible_outputs = outputs,
        .compose_with = foreach_steps,
@@ -252,12 +291,32 @@ std::span<const OpDef> control_ops() {
        .train_sensitive = true},
       {.name = "_while_loop",
        .summary =
-           "A subgraph while another one holds, at most max_iterations times; rows of steps not taken are 0.",
+           "Runs a subgraph as long as a condition, another subgraph, holds; at most max_iterations times.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "data: loop variables and captured values -> (max_iterations, ...) for each output "
+                         "of a step, then the final loop variables. A condition is one number.",
+               .empty = "Rows of steps that do not run are 0. If no step runs, the final loop variables are "
+                        "the initial ones.",
+               .gradient = "Loop variables: the gradients pass from step to step, from the last step that "
+                           "ran. Captured values: the sum over the steps that ran. Where only steps would "
+                           "add a term and none ran, it is -0.",
+               .formula = "For t = 0, 1, ... while condition(v[t]) != 0 and t < max_iterations: out[t], v[t "
+                          "+ 1] = body(v[t], captured). The result is out and the last v.",
+               .source = "MXNet 1.9.1 (src/operator/control_flow.cc), as F.contrib.while_loop writes it. "
+                         "There rows of steps that do not run are undefined.",
+           },
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {count("num_args"), count("num_outputs"), count("num_out_data"), count("max_iterations"),
-                 positions("cond_input_locs"), positions("func_input_locs"), positions("func_var_locs")},
+       .attrs = {count("num_args", of_inputs), count("num_outputs", of_outputs),
+                 count("num_out_data", of_stacked),
+                 count("max_iterations", "The limit of the number of steps, 0 or more."),
+                 positions("cond_input_locs", of_condition),
+                 positions("func_input_locs",
+                           "By variable of the second subgraph, the body: its input of the operator."),
+                 positions("func_var_locs", "By loop variable: its place in func_input_locs.")},
        .counted_outputs = outputs,
        .visible_outputs = outputs,
        .compose_with = while_steps,
@@ -267,12 +326,29 @@ std::span<const OpDef> control_ops() {
        .shape_rule = while_shape,
        .train_sensitive = true},
       {.name = "_cond",
-       .summary = "Runs one of two subgraphs, selected by the condition that a third one computes.",
+       .summary = "Runs one of two subgraphs, which a condition, another subgraph, selects.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "data: the inputs of the three subgraphs -> the outputs of a branch. Both branches "
+                         "return the same shapes and dtypes. A condition is one number.",
+               .empty = "Arrays without elements pass to the branch. A condition without elements throws.",
+               .gradient =
+                   "The gradients of the branch that ran. An input that the other branch alone reads has -0.",
+               .formula =
+                   "y = condition(data) != 0 ? then(data) : else(data). The other branch does not run.",
+               .source = "MXNet 1.9.1 (src/operator/control_flow.cc), as F.contrib.cond writes it.",
+           },
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {count("num_args"), count("num_outputs"), positions("cond_input_locs"),
-                 positions("then_input_locs"), positions("else_input_locs")},
+       .attrs = {count("num_args", of_inputs), count("num_outputs", of_outputs),
+                 positions("cond_input_locs", of_condition),
+                 positions("then_input_locs",
+                           "By variable of the second subgraph, which runs if the condition is not 0: its "
+                           "input of the operator."),
+                 positions("else_input_locs",
+                           "By variable of the third subgraph: its input of the operator.")},
        .counted_outputs = outputs,
        .visible_outputs = outputs,
        .compose_with = either,
@@ -283,18 +359,32 @@ std::span<const OpDef> control_ops() {
        .train_sensitive = true},
       {.name = "_depends_on",
        .summary =
-           "The first input. The others get the gradient -0: of a loop or branch that did not read them.",
+           "Returns the first input; the others get the gradient -0, as arrays that a loop did not read.",
+       .reference = own_family |
+                    OpReference{
+                        .shapes = "data: x (...), then arrays of any shapes -> (...).",
+                        .gradient = "x: g. The others: -0, which changes no sum.",
+                        .formula = "y = x.",
+                        .source = "Kiln's own: the record of a loop or branch that ran step by step has it, "
+                                  "for inputs that no step read.",
+                    },
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {count("num_args")},
+       .attrs = {count("num_args", "The number of inputs.")},
        .compose = first_of,
        .gradient_sums = depends_on_gradient,
        .shape_rule = first_of_shape},
       {.name = "_overwritten",
-       .summary =
-           "The second input: contents that an array with a gradient, the first input, got inside Pause. It "
-           "stays that array for gradients.",
+       .summary = "Returns contents, which an array with a gradient got inside autograd::Pause; for "
+                  "gradients it stays that array.",
+       .reference = own_family |
+                    OpReference{
+                        .shapes = "data (...), contents (...) -> (...).",
+                        .gradient = "data: g, as terms of its own sum. contents: none, it is a constant.",
+                        .formula = "y = contents.",
+                        .source = "Kiln's own: a write into a view or an array inside autograd::Pause.",
+                    },
        .inputs = {"data", "contents"},
        .compose = second_of,
        .shares_sum = true,

@@ -1,4 +1,5 @@
 // Convolution, Deconvolution and im2col.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 #include "ir/transposed_convolution.h"
@@ -157,37 +158,109 @@ Values im2col(Primitives& p, Args in, const Attrs& a) {
 }  // namespace
 
 std::span<const OpDef> conv_ops() {
+  static const AttrSpec
+      kernel = required("kernel", AttrKind::tuple, "The extents of the window, one for each spatial axis."),
+      stride = tuple_attr("stride",
+                          "The distance of windows, one number for each spatial axis, 1 or more. (): 1."),
+      dilate = tuple_attr(
+          "dilate",
+          "The distance of elements within a window, one number for each spatial axis, 1 or more. (): 1."),
+      num_filter = required("num_filter", AttrKind::integer, "O, the number of channels of the result."),
+      num_group = int_attr("num_group", 1,
+                           "g, the number of groups of channels. It divides C and O; each group of results "
+                           "reads its own group of data."),
+      cudnn_tune =
+          library_hint(or_none("cudnn_tune", AttrKind::text, "How MXNet chooses cuDNN's algorithm.")),
+      cudnn_off = library_hint(bool_attr("cudnn_off", false, "Whether MXNet leaves cuDNN aside."));
+  static constexpr auto workspace = [](std::int64_t megabytes) {
+    return library_hint(int_attr("workspace", megabytes, "The limit of MXNet's temporary memory, in MB."));
+  };
+  static constexpr std::string_view no_bias = "Whether there is no bias: the inputs are data and weight.";
   static const std::vector<OpDef> rows{
       {.name = "Convolution",
        .aliases = {"_npx_convolution"},
-       .summary = "Cross-correlation with a bias, in one to three dimensions.",
+       .summary =
+           "A convolution (cross-correlation) of data with weight, plus a bias, in one to three dimensions.",
+       .reference =
+           weighted_reference |
+           OpReference{
+               .shapes = "data (N, C, H, W), weight (O, C/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. "
+                         "H' = floor((H + 2 pad - dilate (kH - 1) - 1) / stride) + 1, and W' likewise. In "
+                         "one dimension (N, C, W), in three (N, C, D, H, W).",
+               .nan = "A NaN in data makes the results of all windows with it NaN, in every channel of its "
+                      "group. A NaN in weight or bias makes its channel NaN. The padding is 0 and is "
+                      "multiplied: an infinite weight on it gives NaN.",
+               .empty = "No samples give no samples. Without channels the result is the bias, or 0 without "
+                        "one. A window larger than the padded data throws, and so does data without elements "
+                        "along a spatial axis.",
+               .gradient = "data: the transposed convolution of g with weight. weight: the correlation of "
+                           "data with g. bias: the sum of g over all axes except the channels.",
+               .formula = "y[n, o, i, j] = bias[o] + sum over c, p, q of data[n, c, h, w] weight[o, c, p, "
+                          "q]. h = i stride - pad + p dilate and w = j stride - pad + q dilate.",
+               .source = "MXNet 1.9.1 (src/operator/nn/convolution.cc). The order of additions is Kiln's "
+                         "own; some kernels of 3x3 in float32 use Winograd's algorithm (Lavin and Gray "
+                         "2015), which may give NaN for infinite data.",
+           },
        .inputs = {"data", "weight", "bias"},
        .active_inputs = inputs_with_bias,
-       .attrs = {required("kernel", AttrKind::tuple), tuple_attr("stride"), tuple_attr("dilate"),
-                 tuple_attr("pad"), required("num_filter", AttrKind::integer), int_attr("num_group", 1),
-                 library_hint(int_attr("workspace", 1024)), bool_attr("no_bias", false),
-                 library_hint(or_none("cudnn_tune", AttrKind::text)),
-                 library_hint(bool_attr("cudnn_off", false)), layout_attr()},
+       .attrs = {kernel, stride, dilate,
+                 tuple_attr("pad", "Zeros on both sides of each spatial axis, 0 or more. (): 0."), num_filter,
+                 num_group, workspace(1024), bool_attr("no_bias", false, no_bias), cudnn_tune, cudnn_off,
+                 layout_attr()},
        .compose = convolution,
        .shape_rule = convolution_shape},
       {.name = "Deconvolution",
        .aliases = {"_npx_deconvolution"},
-       .summary = "The transposed convolution, with a bias, in one to three dimensions.",
+       .summary = "A transposed convolution of data with weight, plus a bias, in one to three dimensions.",
+       .reference =
+           weighted_reference |
+           OpReference{
+               .shapes = "data (N, C, H, W), weight (C, O/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. "
+                         "H' = stride (H - 1) + dilate (kH - 1) + 1 - 2 pad + adj, and W' likewise. In one "
+                         "dimension (N, C, W), in three (N, C, D, H, W).",
+               .nan = "A NaN in data makes all results that it reaches NaN, in every channel of its group; "
+                      "one in weight or bias does the same.",
+               .empty = "No samples give no samples. Without channels the result is the bias, or 0 without "
+                        "one. Data without elements along a spatial axis throws.",
+               .gradient = "data: the convolution of g with weight. weight: the correlation of g with data. "
+                           "bias: the sum of g over all axes except the channels.",
+               .formula = "y[n, o, i, j] = bias[o] + sum over c, h, w, p, q of data[n, c, h, w] weight[c, o, "
+                          "p, q]. The sum has the terms with i = h stride - pad + p dilate and j = w stride "
+                          "- pad + q dilate.",
+               .source =
+                   "MXNet 1.9.1 (src/operator/nn/deconvolution.cc). The order of additions is Kiln's own.",
+           },
        .inputs = {"data", "weight", "bias"},
        .active_inputs = inputs_with_bias,
-       .attrs = {required("kernel", AttrKind::tuple), tuple_attr("stride"), tuple_attr("dilate"),
-                 tuple_attr("pad"), tuple_attr("adj"), tuple_attr("target_shape"),
-                 required("num_filter", AttrKind::integer), int_attr("num_group", 1),
-                 library_hint(int_attr("workspace", 512)), bool_attr("no_bias", true),
-                 library_hint(or_none("cudnn_tune", AttrKind::text)),
-                 library_hint(bool_attr("cudnn_off", false)), layout_attr()},
+       .attrs = {kernel, stride, dilate,
+                 tuple_attr("pad", "Elements cut off on both sides of each spatial axis, 0 or more. (): 0."),
+                 tuple_attr("adj", "Elements added after the end of each spatial axis, 0 or more. (): 0."),
+                 tuple_attr("target_shape",
+                            "The spatial extents of the result, which determine pad and adj. (): pad and adj "
+                            "determine them."),
+                 num_filter, num_group, workspace(512), bool_attr("no_bias", true, no_bias), cudnn_tune,
+                 cudnn_off, layout_attr()},
        .compose = deconvolution,
        .shape_rule = deconvolution_shape},
       {.name = "im2col",
-       .summary = "The elements under each position of a sliding window, as columns.",
+       .summary = "Copies the elements of each position of a sliding window into a column.",
+       .reference =
+           {
+               .shapes = "data (N, C, H, W) -> (N, C kH kW, H' W'). H' = floor((H + 2 pad - dilate (kH - 1) "
+                         "- 1) / stride) + 1, and W' likewise. Data of any number of spatial axes, one for "
+                         "each number of kernel.",
+               .dtypes = "Any; the result has the dtype of data.",
+               .nan = "NaN.",
+               .empty = "No samples give no samples. A window larger than the padded data throws.",
+               .integers = "Elements are copied.",
+               .gradient = "data: each element has the sum of g over its copies.",
+               .formula = "y[n, (c kH + p) kW + q, i W' + j] = data[n, c, h, w], 0 in the padding. h = i "
+                          "stride - pad + p dilate and w = j stride - pad + q dilate.",
+               .source = "MXNet 1.9.1 (src/operator/nn/im2col.cc).",
+           },
        .inputs = {"data"},
-       .attrs = {required("kernel", AttrKind::tuple), tuple_attr("stride"), tuple_attr("dilate"),
-                 tuple_attr("pad")},
+       .attrs = {kernel, stride, dilate,
+                 tuple_attr("pad", "Zeros on both sides of each spatial axis, 0 or more. (): 0.")},
        .compose = im2col},
   };
   return rows;

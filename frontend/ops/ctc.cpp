@@ -1,7 +1,7 @@
 // Connectionist temporal classification (Graves et al., 2006): the probability that a sequence of classes,
 // without blanks and repetitions, equals the label. The recursions over the steps sum over all alignments in
 // logarithms.
-#include "frontend/ops/common.h"
+#include "frontend/ops/reference.h"
 #include "ir/gradients.h"
 
 #include <limits>
@@ -216,11 +216,36 @@ std::span<const OpDef> ctc_ops() {
   static const std::vector<OpDef> rows{
       {.name = "CTCLoss",
        .aliases = {"_contrib_CTCLoss", "_contrib_ctc_loss", "ctc_loss"},
-       .summary = "Connectionist temporal classification: minus the log probability of the label.",
+       .summary = "The loss of connectionist temporal classification: minus the logarithm of the probability "
+                  "of the label.",
+       .reference =
+           {
+               .shapes = "data (T, N, C), label (N, S), data_lengths (N), label_lengths (N) -> (N). C "
+                         "classes, the blank among them, 2 or more. T < S throws.",
+               .dtypes = "Any; the result has the dtype of data. The other inputs may have other dtypes. "
+                         "Half precision is computed in float32 and rounded once.",
+               .nan = "A NaN or +inf in a step of a sequence makes its loss and its gradients NaN; after the "
+                      "end of the sequence it changes nothing.",
+               .empty = "No sequences give none. The empty label has the loss of T blanks, 0 if T = 0.",
+               .integers = truncated_integers,
+               .gradient =
+                   "data: g (softmax(data) - the posterior probability of each class at each step); 0 after "
+                   "the end of a sequence, and for a sequence without an alignment. Other inputs: zeros.",
+               .formula = "y[n] = -log(sum of the probabilities of all sequences of T classes that give "
+                          "label n once repetitions are merged and blanks removed), with the probabilities "
+                          "softmax(data[t, n]). Without label_lengths a label ends at its first padding: 0 "
+                          "if the blank is first, else -1. y is +inf if no sequence gives the label. Labels "
+                          "must be classes: others stand for classes of other samples.",
+               .source = "MXNet 1.9.1 (src/operator/nn/ctc_loss.cc); Graves et al. 2006.",
+           },
        .inputs = {"data", "label", "data_lengths", "label_lengths"},
        .active_inputs = ctc_inputs,
-       .attrs = {bool_attr("use_data_lengths", false), bool_attr("use_label_lengths", false),
-                 word_attr("blank_label", "first", {"first", "last"})},
+       .attrs = {bool_attr("use_data_lengths", false,
+                           "Whether the input data_lengths is given. False: every sequence has T steps."),
+                 bool_attr("use_label_lengths", false,
+                           "Whether the input label_lengths is given. False: padding ends a label."),
+                 word_attr("blank_label", "first", {"first", "last"},
+                           "The class of the blank: 0, or C - 1.")},
        .counted_outputs = outputs<2>,
        .compose = ctc_loss,
        .gradient = ctc_gradient},

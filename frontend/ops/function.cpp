@@ -131,20 +131,46 @@ void function_shape(ShapeFacts& f, const Attrs& a) {
     if (at.gradients[i] >= 0) f.same(f.in[i], backward.outputs[static_cast<std::size_t>(at.gradients[i])]);
 }
 
-AttrSpec integer(std::string_view name) { return required(name, AttrKind::integer); }
-AttrSpec places(std::string_view name) { return required(name, AttrKind::integers); }
+AttrSpec integer(std::string_view name, std::string_view sentence) {
+  return required(name, AttrKind::integer, sentence);
+}
+AttrSpec places(std::string_view name, std::string_view sentence) {
+  return required(name, AttrKind::integers, sentence);
+}
 
 }  // namespace
 
 std::span<const OpDef> function_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_function",
-       .summary = "A subgraph with a gradient of its own, another subgraph: an autograd::Function.",
+       .summary = "Runs an autograd::Function: a subgraph whose gradient is another subgraph.",
+       .reference =
+           {
+               .shapes = "data: the inputs of forward(), then captured arrays -> the results of forward(), "
+                         "which determines their shapes.",
+               .dtypes = "Any that the subgraphs take; they determine the dtypes of the results.",
+               .nan = "As in the operators of the first subgraph.",
+               .empty = "As in the operators of the first subgraph.",
+               .integers = "As in the operators of the first subgraph.",
+               .gradient = "Inputs of forward(): the results of the second subgraph, backward(), where heads "
+                           "without a gradient are 0. Captured arrays: none, they are constants.",
+               .formula = "y = forward(data).",
+               .source =
+                   "Kiln's own: autograd::Function in a traced network. MXNet's files have no such operator.",
+           },
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {integer("num_args"), integer("num_outputs"), integer("num_saved"), places("forward_locs"),
-                 places("backward_locs"), places("gradient_locs")},
+       .attrs =
+           {integer("num_args", "The number of inputs and of the two subgraphs together."),
+            integer("num_outputs", "The number of outputs, 1 or more."),
+            integer("num_saved", "The number of hidden outputs, which backward() reads."),
+            places("forward_locs", "By variable of the first subgraph: its input of the operator."),
+            places("backward_locs",
+                   "By variable of the second subgraph: its place among all outputs, hidden ones too, the "
+                   "gradients of the outputs, and the inputs."),
+            places("gradient_locs",
+                   "By input of forward(): the output of the second subgraph that is its gradient, or -1.")},
        .counted_outputs = counted,
        .visible_outputs = visible,
        .compose_with = forward,

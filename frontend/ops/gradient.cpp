@@ -58,7 +58,9 @@ void gradient_shape(ShapeFacts& f, const Attrs& a) {
 
 int sum_count(const Attrs& a) { return static_cast<int>(a.integers("running").size()); }
 
-AttrSpec list(std::string_view name) { return required(name, AttrKind::integers); }
+AttrSpec list(std::string_view name, std::string_view sentence) {
+  return required(name, AttrKind::integers, sentence);
+}
 
 ir::AttrValue integers(const std::vector<std::int64_t>& list) {
   return ir::OptionalInts(list.begin(), list.end());
@@ -79,10 +81,29 @@ std::array<ir::Attrs::Item, 5> gradient_attrs(const ir::GradientRequest& request
 std::span<const OpDef> gradient_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_vjp",
-       .summary = "The gradients of a subgraph: what backward() runs for a recorded call.",
+       .summary = "Computes the gradients of a subgraph, as backward() does for a recorded call.",
+       .reference =
+           {
+               .shapes = "data: inputs and outputs of the subgraph, heads, running sums -> a sum for each "
+                         "input of the subgraph that has one, of its shape.",
+               .dtypes = "Any that the subgraph takes; a sum has the dtype of its input.",
+               .nan = "As in the gradients of the operators of the subgraph.",
+               .empty = "An input without elements has a gradient without elements.",
+               .integers = "As in the gradients of the operators of the subgraph; gradients of integers are "
+                           "integers.",
+               .gradient = "The second derivatives: the gradients are compositions of operations, and "
+                           "differentiated as such.",
+               .formula = "sum[i] = running[i] + sum over outputs k of heads[k] d out[k] / d in[i], one "
+                          "chain of additions from the last use of in[i] to the first.",
+               .source = "Kiln's own: the backward pass of a recorded call (ir/README.md defines its order).",
+           },
        .inputs = {"data"},
        .variadic = true,
-       .attrs = {list("inputs"), list("outputs"), list("heads"), list("sums"), list("running")},
+       .attrs = {list("inputs", "The inputs of the subgraph that are given, by number."),
+                 list("outputs", "The outputs of the subgraph that are given, by number."),
+                 list("heads", "By output of the subgraph: 1 if its gradient is given, else 0."),
+                 list("sums", "By input of the subgraph: the number of its sum, or -1."),
+                 list("running", "By sum: 1 if its terms so far are given, else 0.")},
        .counted_outputs = sum_count,
        .visible_outputs = sum_count,
        .compose_with = gradients,

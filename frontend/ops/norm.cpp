@@ -1,8 +1,9 @@
-// Normalisations.
+// Normalisations of each sample.
 #include "frontend/ops/norm.h"
 
 #include "frontend/ops/norm_gradients.h"
 #include "frontend/ops/reduce.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
@@ -13,17 +14,13 @@ Value inverse_deviation(Primitives& p, Value variance, double eps) {
   return p.unary(Unary::rsqrt, p.add(variance, p.like(variance, eps)));
 }
 
-std::int64_t channel_axis(const Attrs& a) { return a.find("axis") ? a.integer("axis") : 1; }
-
-bool takes_batch_statistics(Primitives& p, const Attrs& a) {
-  return p.train() && !a.boolean("use_global_stats");
+int visible_statistics(const Attrs& a) {
+  return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
 }
 
-Statistics batch_statistics(Primitives& p, Args in, Value x, int axis, const Attrs& a) {
-  if (takes_batch_statistics(p, a))
-    return statistics_in_one_pass(p, x, other_axes({axis}, p.shape(x).rank()));
-  const Value mean = convert(p, in[3], p.dtype(x));
-  return {mean, convert(p, in[4], p.dtype(x)), mean, Value()};
+Value scaled(Primitives& p, Value x, Value scale, Value shift, int axis) {
+  const Shape shape = p.shape(x);
+  return p.fma(x, p.broadcast_along(scale, shape, axis), p.broadcast_along(shift, shape, axis));
 }
 
 Shape groups_of(const Shape& shape, const Attrs& a) {
@@ -50,87 +47,7 @@ Value l2_size(Primitives& p, Value x, const Shape& axes, const Attrs& a) {
 
 namespace {
 
-int visible_statistics(const Attrs& a) {
-  return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
-}
-
-/// x * scale + shift, rounded once to the dtype; scale and shift are vectors along `axis`.
-Value scaled(Primitives& p, Value x, Value scale, Value shift, int axis) {
-  const Shape shape = p.shape(x);
-  return p.fma(x, p.broadcast_along(scale, shape, axis), p.broadcast_along(shift, shape, axis));
-}
-
-// BatchNorm: scale and shift per channel.
-
-Values batch_norm(Primitives& p, Args in, const Attrs& a) {
-  const Shape shape = p.shape(in[0]);
-  int axis = axis_of(channel_axis(a), shape.rank());
-  Value x = widen(p, in[0]), moving_mean = in[3], moving_var = in[4];
-  for (std::size_t i = 1; i < 5; ++i)
-    if (!(p.shape(in[i]) == Shape{shape[at(axis)]}))
-      fail("BatchNorm needs {} values per channel of data {}, got {}", shape[at(axis)], shape.str(),
-           p.shape(in[i]).str());
-  bool batch = takes_batch_statistics(p, a);
-  DType inner = p.dtype(x);
-  Statistics s = batch_statistics(p, in, x, axis, a);
-  Value inverse = inverse_deviation(p, s.variance, a.real("eps"));
-  Value scale = a.boolean("fix_gamma") ? inverse : p.mul(convert(p, in[1], inner), inverse);
-  // Not x * scale + (beta - mean * scale), whose terms cancel where the mean is large beside the deviation.
-  // Differences from the origin are exact there, and the offset is no larger than they are.
-  Value shift = convert(p, in[2], inner);
-  if (s.offset.valid()) shift = p.sub(shift, p.mul(s.offset, scale));
-  Value y = scaled(p, p.sub(x, p.broadcast_along(s.origin, shape, axis)), scale, shift, axis);
-  Values out{convert(p, y, p.dtype(in[0])), s.mean, a.boolean("output_mean_var") ? inverse : s.variance,
-             Value{}, Value{}};
-  if (batch) {
-    auto blend = [&](Value moving, Value now) {
-      double m = a.real("momentum");
-      DType d = p.dtype(moving);
-      Value old = p.mul(moving, p.like(moving, m));
-      return p.add(old, p.mul(convert(p, now, d), p.full({d, p.shape(moving)}, 1 - m)));
-    };
-    out[3] = blend(moving_mean, s.mean);
-    out[4] = blend(moving_var, s.variance);
-  }
-  return out;
-}
-/// Moving statistics need no synchronisation. Batch statistics are taken over the batches of all devices.
-Values sync_batch_norm(Primitives& p, Args in, const Attrs& a) {
-  if (a.integer("ndev") != 1 && p.train() && !a.boolean("use_global_stats"))
-    fail(
-        "ndev={} takes the statistics of {} devices' batches, and this version of Kiln trains on one: set "
-        "ndev=1, or use_global_stats=True",
-        a.integer("ndev"), a.integer("ndev"));
-  return batch_norm(p, in, a);
-}
-OpDef define_batch_norm(std::string_view name, std::vector<std::string_view> aliases,
-                        std::string_view summary, std::vector<AttrSpec> attrs,
-                        decltype(OpDef::compose) compose, decltype(OpDef::counted_outputs) counted_outputs,
-                        std::vector<std::string_view> output_names, Gradient gradient = batch_norm_gradient) {
-  return {.name = name,
-          .aliases = std::move(aliases),
-          .summary = summary,
-          .inputs = {"data", "gamma", "beta", "moving_mean", "moving_var"},
-          .attrs = std::move(attrs),
-          .aux = {3, 4},
-          .counted_outputs = counted_outputs,
-          .visible_outputs = visible_statistics,
-          .output_names = std::move(output_names),
-          .compose = compose,
-          .gradient = gradient,
-          .shape_rule = channels_shape,
-          .train_sensitive = true};
-}
-
-/// The fourth output is a mask, which only MXNet's gradient reads.
-Values batch_norm_relu(Primitives& p, Args in, const Attrs& a) {
-  Values out = batch_norm(p, in, a);
-  out[0] = p.binary(Binary::max, out[0], p.like(out[0], 0));
-  out.insert(out.begin() + 3, Value{});
-  return out;
-}
-
-// The others: (x - mean) * inverse deviation * gamma + beta.
+// (x - mean) * inverse deviation * gamma + beta.
 
 Value normalized(Primitives& p, Value x, const Statistics& s, const Shape& axes, double eps) {
   const Shape shape = p.shape(x);
@@ -207,36 +124,35 @@ Values lrn(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> norm_ops() {
   static const std::vector<std::string_view> affine{"data", "gamma", "beta"};
-  static constexpr std::string_view calibrated = "only MXNet's int8 operators use it";
-  static const std::vector<AttrSpec> batch_attrs{
-      real_attr("eps", 0.0010000000474974513),
-      real_attr("momentum", 0.9f),
-      bool_attr("fix_gamma", true),
-      bool_attr("use_global_stats", false),
-      bool_attr("output_mean_var", false),
-      int_attr("axis", 1),
-      library_hint(bool_attr("cudnn_off", false)),
-      ignored(or_none("min_calib_range", AttrKind::real), calibrated),
-      ignored(or_none("max_calib_range", AttrKind::real), calibrated)};
+  static const AttrSpec output_mean_var =
+      bool_attr("output_mean_var", false, "Whether mean and standard deviation are results too.");
+  static constexpr std::string_view of_eps = "Added to the variance.";
+  static constexpr OpReference family{
+      .dtypes = wide_dtypes_with_parameters,
+      .empty = "An empty array gives an empty array. The mean and deviation of no elements are NaN.",
+      .integers = truncated_integers,
+      .gradient =
+          "With n = (data - mean) / deviation and h = g gamma: data: (h - mean of h - n mean of h n) / "
+          "deviation. gamma: the sum of g n. beta: the sum of g. Gradients of mean and std add g_mean / N + "
+          "g_std n / N, N elements in a mean.",
+  };
   static const std::vector<OpDef> rows{
-      define_batch_norm(
-          "BatchNorm", {"_npx_batch_norm"},
-          "Batch normalisation: each channel normalised to mean beta and standard deviation gamma.",
-          batch_attrs, batch_norm, outputs<3>, {"output", "mean", "var"}),
-      define_batch_norm("_contrib_BatchNormWithReLU", {}, "BatchNorm followed by relu.", batch_attrs,
-                        batch_norm_relu, outputs<4>, {"output", "mean", "var", "workspace"},
-                        batch_norm_relu_gradient),
-      define_batch_norm(
-          "_contrib_SyncBatchNorm", {}, "BatchNorm over the batches of all devices, of which Kiln uses one.",
-          {real_attr("eps", 1e-3f), real_attr("momentum", 0.9f), bool_attr("fix_gamma", true),
-           bool_attr("use_global_stats", false), bool_attr("output_mean_var", false), int_attr("ndev", 1),
-           ignored(required("key", AttrKind::text), "it tells groups of devices apart")},
-          sync_batch_norm, outputs<3>, {"output", "mean", "var"}),
       {.name = "LayerNorm",
        .aliases = {"_npx_layer_norm"},
-       .summary = "Layer normalisation over one axis.",
+       .summary = "Layer normalisation: normalises the elements along one axis, and scales and shifts each "
+                  "by its own gamma and beta.",
+       .reference = family |
+                    OpReference{
+                        .shapes = "data (..., C), gamma (C), beta (C) -> (..., C); with output_mean_var also "
+                                  "mean (..., 1), std (..., 1). C is the extent of the axis.",
+                        .nan = "A NaN or an infinity makes the elements along its axis NaN.",
+                        .formula = "y = (data - mean) gamma / std + beta, std = sqrt(variance + eps), with "
+                                   "mean and variance (divided by C) along the axis.",
+                        .source = "MXNet 1.9.1 (src/operator/nn/layer_norm.cc); Ba, Kiros and Hinton 2016.",
+                    },
        .inputs = affine,
-       .attrs = {int_attr("axis", -1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
+       .attrs = {int_attr("axis", -1, "The axis; negative from the end."), real_attr("eps", 1e-5f, of_eps),
+                 output_mean_var},
        .counted_outputs = outputs<3>,
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
@@ -244,17 +160,38 @@ std::span<const OpDef> norm_ops() {
        .gradient = layer_norm_gradient,
        .shape_rule = channels_shape},
       {.name = "InstanceNorm",
-       .summary = "Instance normalisation: each channel of each sample normalised.",
+       .summary = "Instance normalisation: normalises each channel of each sample.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "data (N, C, ...), gamma (C), beta (C) -> (N, C, ...).",
+               .nan = "A NaN or an infinity makes its channel of its sample NaN.",
+               .formula = "y = (data - mean) gamma / sqrt(variance + eps) + beta, with mean and variance "
+                          "(divided by the number of elements) over all axes except the first two.",
+               .source = "MXNet 1.9.1 (src/operator/instance_norm.cc); Ulyanov, Vedaldi and Lempitsky 2016.",
+           },
        .inputs = affine,
-       .attrs = {real_attr("eps", 0.001f)},
+       .attrs = {real_attr("eps", 0.001f, of_eps)},
        .counted_outputs = outputs<3>,
        .compose = instance_norm,
        .gradient = instance_norm_gradient,
        .shape_rule = channels_shape},
       {.name = "GroupNorm",
-       .summary = "Group normalisation: groups of channels of each sample normalised.",
+       .summary = "Group normalisation: normalises each group of channels of each sample.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "data (N, C, ...), gamma (G), beta (G) -> (N, C, ...); with output_mean_var also "
+                         "mean (N, G), std (N, G). G is num_groups and divides C.",
+               .nan = "A NaN or an infinity makes its group of its sample NaN.",
+               .formula = "y = (data - mean) gamma[group] / std + beta[group], std = sqrt(variance + eps), "
+                          "with mean and variance (divided by the number of elements) of each group.",
+               .source = "MXNet 1.9.1 (src/operator/nn/group_norm.cc), whose gamma and beta are one number "
+                         "for each group; Wu and He 2018.",
+           },
        .inputs = affine,
-       .attrs = {int_attr("num_groups", 1), real_attr("eps", 1e-5f), bool_attr("output_mean_var", false)},
+       .attrs = {int_attr("num_groups", 1, "G, the number of groups, 1 or more."),
+                 real_attr("eps", 1e-5f, of_eps), output_mean_var},
        .counted_outputs = outputs<3>,
        .visible_outputs = visible_statistics,
        .output_names = {"output", "mean", "std"},
@@ -262,18 +199,51 @@ std::span<const OpDef> norm_ops() {
        .gradient = group_norm_gradient,
        .shape_rule = group_norm_shape},
       {.name = "L2Normalization",
-       .summary = "x / sqrt(sum(x^2) + eps)",
+       .summary =
+           "Divides data by its Euclidean norm, of each sample, of each channel or along the channels.",
+       .reference =
+           {
+               .shapes = "data (N, C, ...) -> (N, C, ...). mode=instance takes any data of 1 or more axes, "
+                         "the other modes 3 or more.",
+               .dtypes = wide_dtypes,
+               .nan = "A NaN makes all elements that share its norm NaN.",
+               .empty = "An empty array gives an empty array.",
+               .integers = truncated_integers,
+               .gradient = "data: (g - y sum of g y) / size, with size = sqrt(sum of data^2 + eps) and the "
+                           "sums over the axes of the norm.",
+               .formula = "y = data / sqrt(sum of data^2 + eps), the sum over the axes of the norm.",
+               .source = "MXNet 1.9.1 (src/operator/l2_normalization.cc).",
+           },
        .inputs = {"data"},
-       .attrs = {real_attr("eps", 1e-10f), word_attr("mode", "instance", {"channel", "instance", "spatial"})},
+       .attrs = {real_attr("eps", 1e-10f, "Added to the sum of squares."),
+                 word_attr("mode", "instance", {"channel", "instance", "spatial"},
+                           "The axes of a norm. instance: all except the first; channel: axis 1; spatial: "
+                           "all except the first two.")},
        .counted_outputs = outputs<2>,
        .compose = l2_normalization,
        .gradient = l2_normalization_gradient,
        .shape_rule = first_shape},
       {.name = "LRN",
-       .summary = "Local response normalisation over neighbouring channels.",
+       .summary = "Local response normalisation: divides each element by a power of the squares of the "
+                  "neighbouring channels.",
+       .reference =
+           {
+               .shapes = "data (N, C, ...) -> (N, C, ...).",
+               .dtypes = wide_dtypes,
+               .nan = "A NaN makes the elements of the nsize channels around it NaN, in its place.",
+               .empty = "An empty array gives an empty array.",
+               .integers = truncated_integers,
+               .gradient = "data: g s^-beta - 2 alpha beta / nsize data sum of g data s^(-beta - 1). s is "
+                           "the sum in parentheses; the sum is over the channels whose window holds c.",
+               .formula = "y[c] = data[c] (knorm + alpha / nsize sum of data[k]^2)^-beta, over the channels "
+                          "k with |k - c| <= nsize / 2.",
+               .source = "MXNet 1.9.1 (src/operator/nn/lrn.cc); Krizhevsky, Sutskever and Hinton 2012.",
+           },
        .inputs = {"data"},
-       .attrs = {real_attr("alpha", 1e-4f), real_attr("beta", 0.75), real_attr("knorm", 2),
-                 required("nsize", AttrKind::integer)},
+       .attrs = {real_attr("alpha", 1e-4f, "The factor of the mean of squares."),
+                 real_attr("beta", 0.75, "The exponent."),
+                 real_attr("knorm", 2, "The constant that is added."),
+                 required("nsize", AttrKind::integer, "The number of channels of a window, odd.")},
        .counted_outputs = outputs<2>,
        .compose = lrn,
        .shape_rule = first_shape},

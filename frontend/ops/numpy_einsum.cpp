@@ -1,6 +1,7 @@
 // Einstein's sum convention: "ij,jk->ik". Operands are combined from left to right. An axis is summed as soon
 // as neither the result nor a later operand has its label.
 #include "frontend/ops/numpy.h"
+#include "frontend/ops/reference.h"
 
 #include <algorithm>
 #include <map>
@@ -206,13 +207,35 @@ Values einsum(Primitives& p, Args in, const Attrs& a) {
 std::span<const OpDef> numpy_einsum_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_npi_einsum",
-       .summary = "Einstein summation: products summed over the labels that the result lacks.",
+       .summary =
+           "Einstein's sum convention: multiplies the inputs and sums over the labels that the result lacks.",
+       .reference =
+           contraction_reference |
+           OpReference{
+               .shapes = "data: an array for each term of subscripts, with an axis for each label -> the "
+                         "axes of the result's labels. A label that occurs twice in a term is the diagonal.",
+               .broadcasting = "An axis of extent 1 is repeated to the extent of its label. The axes of ... "
+                               "are aligned from the right.",
+               .nan = "A NaN makes all results that have it as a factor or term NaN.",
+               .empty =
+                   "Labels without elements in the result give an empty array; a sum over no elements is 0.",
+               .integers = "Products and sums wrap modulo 2^n. A sum of products of bool is 1 if an odd "
+                           "number of them is 1; a sum within one input is 1 if any element is.",
+               .gradient = "data: g times the other inputs, summed over the labels that the input lacks.",
+               .formula = "ij,jk->ik: y[i, k] = sum over j of a[i, j] b[j, k]. Inputs are combined from left "
+                          "to right; a label is summed as soon as no later input and not the result has it.",
+               .source =
+                   "MXNet 1.9.1 (src/operator/numpy/np_einsum_op.cc). The order of additions is Kiln's own.",
+           },
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {required("num_args", AttrKind::integer),
-                 {"subscripts", AttrKind::text, std::string()},
-                 ignored(int_attr("optimize", 0), "the operands are multiplied from left to right")},
+       .attrs = {required("num_args", AttrKind::integer, "The number of inputs, 1 or more."),
+                 meaning({"subscripts", AttrKind::text, std::string()},
+                         "A term of letters for each input, separated by commas, and the result after ->. "
+                         "Without -> the result has the labels that occur once, in alphabetical order."),
+                 ignored(int_attr("optimize", 0, "How MXNet chooses the order of products."),
+                         "the operands are multiplied from left to right")},
        .compose = einsum},
   };
   return rows;

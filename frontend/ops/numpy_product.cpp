@@ -1,5 +1,6 @@
 // numpy mode's contractions.
 #include "frontend/ops/numpy.h"
+#include "frontend/ops/reference.h"
 
 #include <algorithm>
 
@@ -60,24 +61,78 @@ Values tensordot_int_axes(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> numpy_product_ops() {
   static const std::vector<std::string_view> two{"a", "b"};
+  static constexpr OpReference family =
+      contraction_reference |
+      OpReference{
+          .nan = "A NaN makes all results that have it as a factor NaN.",
+          .gradient =
+              "a: g contracted with b over the other axes of b. b: a contracted with g over the other axes "
+              "of a.",
+          .source =
+              "MXNet 1.9.1 (src/operator/numpy/np_tensordot_op.cc). The order of additions is Kiln's own.",
+      };
   static const std::vector<OpDef> rows{
       {.name = "_np_dot",
-       .summary = "Contracts the last axis of a with the last but one of b.",
+       .summary = "NumPy's dot: contracts the last axis of a with the last but one axis of b.",
+       .reference =
+           contraction_reference |
+           OpReference{
+               .shapes = "a (..., K), b (..., K, N) -> the axes of a without K, the leading axes of b, N. A "
+                         "vector b (K) is contracted with its only axis; of two vectors (). Of a scalar and "
+                         "(...) the product (...).",
+               .broadcasting = "A scalar, an array without axes, multiplies each element of the other input.",
+               .nan = "A NaN in a makes the results of its row NaN, one in b the results of its column.",
+               .gradient = "a: g b^T. b: a^T g, summed over the other axes. A scalar: the sum of g times the "
+                           "other input.",
+               .formula = "y[i, j, n] = sum over k of a[i, k] b[j, k, n], with i and j the leading axes.",
+               .source = "MXNet 1.9.1 (src/operator/numpy/np_dot.cc). The order of additions is Kiln's own.",
+           },
        .inputs = two,
        .compose = dot},
       {.name = "_npi_matmul",
-       .summary = "Matrix product; the axes before the last two are broadcast.",
+       .summary = "NumPy's matmul: the matrix product in the last two axes of a and b.",
+       .reference = contraction_reference |
+                    OpReference{
+                        .shapes = "a (..., M, K), b (..., K, N) -> (..., M, N). A vector a (K) is a row, a "
+                                  "vector b (K) a column; the result lacks that axis. A scalar throws.",
+                        .broadcasting = "The axes before the last two are aligned from the right; an axis of "
+                                        "extent 1 or none is repeated.",
+                        .nan = "A NaN in a makes its row of its matrices NaN, one in b its column.",
+                        .gradient = "a: g b^T. b: a^T g, summed over axes that were repeated.",
+                        .formula = "y[..., m, n] = sum over k of a[..., m, k] b[..., k, n].",
+                        .source = "MXNet 1.9.1 (src/operator/numpy/np_matmul_op.cc), whose gradient of a "
+                                  "broadcast operand is wrong. The order of additions is Kiln's own.",
+                    },
        .inputs = two,
        .compose = matmul},
       {.name = "_npi_tensordot",
-       .summary = "Contracts pairs of axes.",
+       .summary = "NumPy's tensordot: contracts pairs of axes of a and b.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "a, b -> the other axes of a, then the other axes of b. Axes that are paired have "
+                         "equal extents. Without any () is the outer product.",
+               .formula = "y[i, j] = sum over k of a[i, k] b[j, k], where k runs over the paired axes.",
+           },
        .inputs = two,
-       .attrs = {required("a_axes_summed", AttrKind::tuple), required("b_axes_summed", AttrKind::tuple)},
+       .attrs = {required("a_axes_summed", AttrKind::tuple,
+                          "The axes of a that are summed; negative from the end."),
+                 required("b_axes_summed", AttrKind::tuple,
+                          "The axes of b, in the order of their partners in a_axes_summed.")},
        .compose = tensordot},
       {.name = "_npi_tensordot_int_axes",
-       .summary = "Contracts the last axes of a with the first of b.",
+       .summary = "NumPy's tensordot by a number: contracts the last axes of a with the first axes of b.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "a (..., K1, K2, ...), b (K1, K2, ..., ...) -> the other axes of a, then the other "
+                         "axes of b.",
+               .formula =
+                   "y[i, j] = sum over k of a[i, k] b[k, j], where k runs over the axes that are summed.",
+           },
        .inputs = two,
-       .attrs = {required("axes", AttrKind::integer)},
+       .attrs = {required("axes", AttrKind::integer,
+                          "The number of axes that are summed, from 0 to the lesser rank.")},
        .compose = tensordot_int_axes},
   };
   return rows;

@@ -1,5 +1,6 @@
 // Pooling, its gradients and its shapes.
 #include "frontend/ops/own_gradient.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 #include "runtime/dtype_table.h"
@@ -212,21 +213,71 @@ std::span<const OpDef> pooling_ops() {
   static const std::vector<OpDef> rows{
       {.name = "Pooling",
        .aliases = {"_npx_pooling"},
-       .summary = "Maximum, average, sum or p-norm over sliding windows.",
+       .summary = "Reduces each position of a sliding window to its maximum, average, sum or p-norm.",
+       .reference =
+           {
+               .shapes = "data (N, C, H, W) -> (N, C, H', W'). H' = floor((H + 2 pad - kH) / stride) + 1, "
+                         "and W' likewise; rounded up with pooling_convention=full. With global_pool (N, C, "
+                         "1, 1). One to three spatial axes.",
+               .dtypes = "Any; the result has the dtype of data. Averages, sums and norms of half precision "
+                         "are computed in float32 and rounded once.",
+               .nan = "A window with a NaN gives NaN, for every pool_type.",
+               .ties = "Of equal maxima of a window the first in C order has the gradient.",
+               .empty =
+                   "No samples or channels give none. A global maximum of no elements is -inf (of integers "
+                   "the least), a sum or norm 0, an average NaN. A window of padding alone: see source.",
+               .integers = "Sums and powers wrap modulo 2^n, averages and roots are truncated. Of bool a sum "
+                           "is 1 if any element is.",
+               .gradient = "data: the sum over its windows of: max: g at the first maximum, 0 where the "
+                           "maximum is NaN; avg: g / n; sum: g; lp: g sign(x) |x|^(p - 1) / y^(p - 1), NaN "
+                           "where y = 0 and p > 1.",
+               .formula = "max: max of x. avg: sum of x / n. sum: sum of x. lp: (sum of |x|^p)^(1 / p), over "
+                          "the elements x of the window. Padding is -inf for max, else 0. n is the size of "
+                          "the window without its part beyond the padding; with count_include_pad=False "
+                          "without the padding, at least 1.",
+               .source = "MXNet 1.9.1 (src/operator/nn/pooling.cc). A window of padding alone has as maximum "
+                         "the least finite number of the dtype, as there. The gradient of an average with "
+                         "pooling_convention=full is the derivative, unlike there in float32.",
+           },
        .inputs = {"data"},
-       .attrs = {tuple_attr("kernel"), word_attr("pool_type", "max", {"avg", "lp", "max", "sum"}),
-                 bool_attr("global_pool", false), library_hint(bool_attr("cudnn_off", false)),
-                 word_attr("pooling_convention", "valid", {"full", "same", "valid"}), tuple_attr("stride"),
-                 tuple_attr("pad"), or_none("p_value", AttrKind::integer),
-                 or_none("count_include_pad", AttrKind::boolean), layout_attr()},
+       .attrs = {tuple_attr("kernel",
+                            "The extents of the window, one for each spatial axis. Unused with global_pool."),
+                 word_attr("pool_type", "max", {"avg", "lp", "max", "sum"},
+                           "The reduction; lp is the p-norm."),
+                 bool_attr("global_pool", false, "Whether the window is the whole image, without padding."),
+                 library_hint(bool_attr("cudnn_off", false, "Whether MXNet leaves cuDNN aside.")),
+                 word_attr("pooling_convention", "valid", {"full", "same", "valid"},
+                           "valid: only windows within the padded image. full: also a last window that "
+                           "reaches beyond it. same throws."),
+                 tuple_attr("stride",
+                            "The distance of windows, one number for each spatial axis, 1 or more. (): 1."),
+                 tuple_attr("pad", "Padding on both sides of each spatial axis, 0 or more. (): 0."),
+                 or_none("p_value", AttrKind::integer, "p of lp: 1, 2 or 3. None: 2."),
+                 or_none("count_include_pad", AttrKind::boolean,
+                         "Whether an average counts the padding in its window. None: it does."),
+                 layout_attr()},
        .counted_outputs = pooling_outputs,
        .compose = pooling_without_hidden,
        .gradient = pooling_gradient,
        .shape_rule = pooling_shape},
       {.name = "_contrib_AdaptiveAvgPooling2D",
-       .summary = "Adaptive average pooling to an output size.",
+       .summary = "Averages an image over windows whose number is given, so that every size of image gives "
+                  "one size of result.",
+       .reference =
+           {
+               .shapes = "data (N, C, H, W) -> (N, C, H', W').",
+               .dtypes = wide_dtypes,
+               .nan = "A window with a NaN gives NaN.",
+               .empty = "No samples or channels give none. An image without elements throws.",
+               .integers = "Sums wrap modulo 2^n, and the quotient is truncated.",
+               .gradient = "data: each element has the sum of g / n over the windows that hold it, n "
+                           "elements in a window.",
+               .formula = "y[n, c, i, j] = mean of data[n, c, h, w] over a window. Its rows h are from "
+                          "floor(i H / H') to ceil((i + 1) H / H') - 1, its columns likewise.",
+               .source = "MXNet 1.9.1 (src/operator/contrib/adaptive_avg_pooling.cc).",
+           },
        .inputs = {"data"},
-       .attrs = {tuple_attr("output_size")},
+       .attrs = {tuple_attr("output_size", "(H', W'), or one number for both, from 1 to 2^20. (): 1.")},
        .compose = adaptive_average},
   };
   return rows;

@@ -1,4 +1,5 @@
 // Contractions of MXNet's classic operators: dot, batch_dot, linalg.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <cmath>
@@ -154,62 +155,183 @@ Values selfatt_valatt(Primitives& p, Args in, const Attrs& a) {
 }  // namespace
 
 std::span<const OpDef> product_ops() {
+  static constexpr std::string_view factor_dtypes =
+      "Any, one for all inputs; the result has it too. Products of half precision are computed in float32 "
+      "and "
+      "rounded once; factors and sums are rounded after them.";
+  static constexpr std::string_view factor_integers =
+      "Products and sums wrap modulo 2^n; factors are truncated. A sum of products of bool is 1 if an odd "
+      "number of them is 1.";
+  static constexpr OpReference attention_reference =
+      contraction_reference |
+      OpReference{
+          .empty = "No samples give none.",
+          .integers = "Products and sums wrap modulo 2^n. sqrt(D) and the quotient are truncated.",
+          .source = "MXNet 1.9.1 (src/operator/contrib/transformer.cc), as GluonNLP calls it.",
+      };
+  static const AttrSpec transpose_a =
+                            bool_attr("transpose_a", false, "Whether the first input is transposed."),
+                        transpose_b =
+                            bool_attr("transpose_b", false, "Whether the second input is transposed."),
+                        alpha = real_attr("alpha", 1, "The factor of the product."),
+                        rows_axis = int_attr(
+                            "axis", -2,
+                            "The axis of the rows of all matrices; the columns are along the last axis."),
+                        heads =
+                            required("heads", AttrKind::integer, "H, the number of heads, from 1 to 2^20.");
   static const std::vector<AttrSpec> transposes{
-      bool_attr("transpose_a", false), bool_attr("transpose_b", false),
-      ignored({"forward_stype", AttrKind::word, None{}, true, {"csr", "default", "row_sparse"}},
+      transpose_a, transpose_b,
+      ignored(meaning({"forward_stype", AttrKind::word, None{}, true, {"csr", "default", "row_sparse"}},
+                      "The storage of MXNet's result."),
               "it names a form of storage; Kiln's arrays are dense")};
   static const std::vector<OpDef> rows{
       {.name = "dot",
-       .summary = "Matrix product; contracts the last axis of lhs with the first of rhs.",
+       .summary = "The matrix product: contracts the last axis of lhs with the first axis of rhs.",
+       .reference =
+           contraction_reference |
+           OpReference{
+               .shapes = "lhs (..., K), rhs (K, ...) -> the axes of lhs, then the axes of rhs, without K; of "
+                         "two vectors (1). With transpose_a lhs is (K, ...), with transpose_b rhs is (..., "
+                         "K); the other axes keep their order.",
+               .nan = "A NaN in lhs makes its row of the result NaN, one in rhs its column.",
+               .gradient = "lhs: g rhs^T. rhs: lhs^T g, as matrices; transposed where the input is.",
+               .formula =
+                   "y[m, n] = sum over k of lhs[m, k] rhs[k, n], where m and n run over all other axes.",
+               .source = "MXNet 1.9.1 (src/operator/tensor/dot.cc). The order of additions is Kiln's own.",
+           },
        .inputs = {"lhs", "rhs"},
        .attrs = transposes,
        .compose = dot,
        .shape_rule = dot_shape},
       {.name = "batch_dot",
        .aliases = {"_npx_batch_dot"},
-       .summary = "Batched matrix product.",
+       .summary = "The matrix product of each pair of matrices in two batches.",
+       .reference = contraction_reference |
+                    OpReference{
+                        .shapes = "lhs (..., M, K), rhs (..., K, N) -> (..., M, N), with equal batch axes. "
+                                  "With transpose_a lhs is (..., K, M), with transpose_b rhs is (..., N, K).",
+                        .nan = "A NaN in lhs makes its row of its matrix NaN, one in rhs its column.",
+                        .gradient = "lhs: g rhs^T. rhs: lhs^T g; transposed where the input is.",
+                        .formula = "y[..., m, n] = sum over k of lhs[..., m, k] rhs[..., k, n].",
+                        .source = "MXNet 1.9.1 (src/operator/tensor/dot.cc). Any number of batch axes is "
+                                  "accepted, none too.",
+                    },
        .inputs = {"lhs", "rhs"},
        .attrs = transposes,
        .compose = batch_dot,
        .shape_rule = batched_shape},
       {.name = "_linalg_gemm2",
        .aliases = {"linalg_gemm2"},
-       .summary = "alpha * A B",
+       .summary = "The matrix product of each pair of matrices in two batches, times a number.",
+       .reference =
+           contraction_reference |
+           OpReference{
+               .shapes = "A (..., M, K), B (..., K, N) -> (..., M, N), with equal batch axes. With "
+                         "transpose_a A is (..., K, M), with transpose_b B is (..., N, K).",
+               .dtypes = factor_dtypes,
+               .nan = "A NaN in A makes its row of its matrix NaN, one in B its column.",
+               .integers = factor_integers,
+               .gradient = "A: alpha g B^T. B: alpha A^T g; transposed where the input is.",
+               .formula = "y = alpha A B, rounded after the product and after the factor.",
+               .source = "MXNet 1.9.1 (src/operator/tensor/la_op.cc). The order of additions is Kiln's own.",
+           },
        .inputs = {"A", "B"},
-       .attrs = {bool_attr("transpose_a", false), bool_attr("transpose_b", false), real_attr("alpha", 1),
-                 int_attr("axis", -2)},
+       .attrs = {transpose_a, transpose_b, alpha, rows_axis},
        .compose = gemm2,
        .shape_rule = batched_shape},
       {.name = "_linalg_gemm",
        .aliases = {"linalg_gemm"},
-       .summary = "alpha * A B + beta * C",
+       .summary = "The matrix product of each pair of matrices in two batches, times a number, plus a "
+                  "multiple of C.",
+       .reference =
+           contraction_reference |
+           OpReference{
+               .shapes = "A (..., M, K), B (..., K, N), C (..., M, N) -> (..., M, N), with equal batch axes. "
+                         "With transpose_a A is (..., K, M), with transpose_b B is (..., N, K).",
+               .dtypes = factor_dtypes,
+               .nan = "A NaN in A makes its row of its matrix NaN, one in B its column, one in C its "
+                      "element, with beta = 0 too.",
+               .integers = factor_integers,
+               .gradient = "A: alpha g B^T. B: alpha A^T g; transposed where the input is. C: beta g.",
+               .formula = "y = alpha A B + beta C, rounded after each operation.",
+               .source = "MXNet 1.9.1 (src/operator/tensor/la_op.cc). The order of additions is Kiln's own.",
+           },
        .inputs = {"A", "B", "C"},
-       .attrs = {bool_attr("transpose_a", false), bool_attr("transpose_b", false), real_attr("alpha", 1),
-                 real_attr("beta", 1), int_attr("axis", -2)},
+       .attrs = {transpose_a, transpose_b, alpha, real_attr("beta", 1, "The factor of C."), rows_axis},
        .compose = gemm,
        .shape_rule = batched_shape},
       {.name = "_linalg_syrk",
        .aliases = {"linalg_syrk"},
-       .summary = "alpha * A A^T",
+       .summary = "The product of each matrix of a batch and its transpose, times a number.",
+       .reference =
+           contraction_reference |
+           OpReference{
+               .shapes = "A (..., M, K) -> (..., M, M). With transpose A is (..., K, M).",
+               .dtypes = factor_dtypes,
+               .nan = "A NaN makes its row and its column of the result NaN.",
+               .integers = factor_integers,
+               .gradient = "A: alpha (g + g^T) A; with transpose alpha A (g + g^T).",
+               .formula = "y = alpha A A^T; with transpose alpha A^T A.",
+               .source = "MXNet 1.9.1 (src/operator/tensor/la_op.cc). The order of additions is Kiln's own.",
+           },
        .inputs = {"A"},
-       .attrs = {bool_attr("transpose", false), real_attr("alpha", 1)},
+       .attrs = {bool_attr("transpose", false,
+                           "Whether the left factor is transposed instead of the right one."),
+                 alpha},
        .compose = syrk},
       {.name = "khatri_rao",
-       .summary = "The Kronecker product of the matrices, column by column.",
+       .summary = "The Khatri-Rao product: the Kronecker product of matrices, column by column.",
+       .reference =
+           {
+               .shapes = "args: matrices (M1, N), (M2, N), ... -> (M1 M2 ..., N).",
+               .dtypes = "Any, one for all inputs; the result has it too.",
+               .nan = "NaN in all products with it.",
+               .empty = "A matrix without rows gives no rows.",
+               .integers = "Products wrap modulo 2^n.",
+               .gradient =
+                   "args: for each matrix the sum of g times the products of the others, over their rows.",
+               .formula = "y[i M2 + j, n] = a[i, n] b[j, n], and so on with later matrices; half precision "
+                          "is rounded after each product.",
+               .source = "MXNet 1.9.1 (src/operator/contrib/krprod.cc).",
+           },
        .inputs = {"args"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {required("num_args", AttrKind::integer)},
+       .attrs = {required("num_args", AttrKind::integer, "The number of matrices.")},
        .compose = khatri_rao},
       {.name = "_contrib_interleaved_matmul_selfatt_qk",
-       .summary = "Scores of self attention: queries times keys over the root of their length.",
+       .summary = "The scores of self attention: queries times keys, over the square root of their length.",
+       .reference =
+           attention_reference |
+           OpReference{
+               .shapes = "queries_keys_values (T, N, H 3 D) -> (N H, T, T). H heads; each has D queries, D "
+                         "keys and D values side by side.",
+               .nan = "A NaN in a query makes its row of scores NaN, one in a key its column.",
+               .gradient =
+                   "queries_keys_values: queries g keys / sqrt(D), keys g^T queries / sqrt(D), values 0.",
+               .formula = "y[n H + h, i, j] = sum over d of (q[i, n, h, d] / sqrt(D)) k[j, n, h, d].",
+           },
        .inputs = {"queries_keys_values"},
-       .attrs = {required("heads", AttrKind::integer)},
+       .attrs = {heads},
        .compose = selfatt_qk},
       {.name = "_contrib_interleaved_matmul_selfatt_valatt",
-       .summary = "Values of self attention: the attention times the values.",
+       .summary = "The results of self attention: the sums of the values, weighted by the attention.",
+       .reference =
+           attention_reference |
+           OpReference{
+               .shapes = "queries_keys_values (T, N, H 3 D), attention (N H, T, T) -> (T, N, H D). H heads; "
+                         "each has D queries, D keys and D values side by side.",
+               .dtypes = "Any; the result has the dtype of queries_keys_values. attention has it too, but "
+                         "half precision and float32 may be mixed. Half precision is computed in float32 and "
+                         "rounded once.",
+               .nan = "A NaN in a value makes element d of all results of its head NaN, one in attention the "
+                      "row of its query.",
+               .integers = wrapping_products,
+               .gradient = "attention: g v^T. queries_keys_values: values attention^T g, queries and keys 0.",
+               .formula = "y[i, n, h D + d] = sum over j of attention[n H + h, i, j] v[j, n, h, d].",
+           },
        .inputs = {"queries_keys_values", "attention"},
-       .attrs = {required("heads", AttrKind::integer)},
+       .attrs = {heads},
        .compose = selfatt_valatt},
   };
   return rows;

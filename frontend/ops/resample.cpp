@@ -1,4 +1,5 @@
 // Resizing of images.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/windows.h"
 #include "ir/transposed_convolution.h"
@@ -162,36 +163,99 @@ Values crop(Primitives& p, Args in, const Attrs& a) {
 std::span<const OpDef> resample_ops() {
   static const std::vector<OpDef> rows{
       {.name = "UpSampling",
-       .summary = "Upsamples images by an integer factor.",
+       .summary =
+           "Enlarges images by an integer factor, by repetition or with a weight, and joins or adds several.",
+       .reference =
+           {
+               .shapes = "nearest: arg (N, C, H, W) each -> (N, C', scale H, scale W); C' is the sum of the "
+                         "channels, or C with multi_input_mode=sum. Later images may have other sizes that "
+                         "divide the size of the result. bilinear: data (N, C, H, W), weight (C, 1, k, k) -> "
+                         "(N, C, scale H, scale W), k = 2 scale - scale mod 2.",
+               .dtypes = "Any, one for all inputs; the result has it too. bilinear: half precision is "
+                         "computed in float32 and rounded once.",
+               .nan = "nearest: NaN in the repeated elements. bilinear: NaN in all elements that it reaches.",
+               .empty = "No samples give none. Images without elements throw.",
+               .integers = "nearest: elements are copied, and their sums wrap modulo 2^n. bilinear: products "
+                           "and sums wrap modulo 2^n.",
+               .gradient = "nearest: the sum of g over the copies of each element. bilinear: as of "
+                           "Deconvolution, weight included.",
+               .formula = "nearest: y[n, c, i, j] = x[n, c, floor(i / scale), floor(j / scale)]. bilinear: a "
+                          "transposed convolution of each channel with its weight, stride scale and pad "
+                          "floor(scale / 2).",
+               .source = "MXNet 1.9.1 (src/operator/nn/upsampling.cc). As there, the weight of bilinear is "
+                         "an input and is not computed from scale.",
+           },
        .inputs = {"arg"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {required("scale", AttrKind::integer),
-                 int_attr("num_filter", 0),
-                 {"sample_type", AttrKind::word, std::nullopt, false, {"bilinear", "nearest"}},
-                 word_attr("multi_input_mode", "concat", {"concat", "sum"}),
-                 required("num_args", AttrKind::integer),
-                 library_hint(int_attr("workspace", 512))},
+       .attrs = {required("scale", AttrKind::integer, "The factor of height and width, from 1 to 2^15."),
+                 int_attr("num_filter", 0, "bilinear: the number of channels C, or 0."),
+                 meaning({"sample_type", AttrKind::word, std::nullopt, false, {"bilinear", "nearest"}},
+                         "nearest repeats elements; bilinear is a transposed convolution with the weight."),
+                 word_attr("multi_input_mode", "concat", {"concat", "sum"},
+                           "nearest: whether several images are joined along the channels or added."),
+                 required("num_args", AttrKind::integer, "The number of inputs."),
+                 library_hint(int_attr("workspace", 512, "The limit of MXNet's temporary memory, in MB."))},
        .compose = upsampling,
        .shape_rule = upsampling_shape},
       {.name = "_contrib_BilinearResize2D",
-       .summary = "Resizes images by bilinear interpolation.",
+       .summary = "Resizes images by bilinear interpolation between the nearest elements.",
+       .reference =
+           {
+               .shapes = "data (N, C, H, W) -> (N, C, H', W'). With mode=like also like (N', C', H', W').",
+               .dtypes = "Any; the result has the dtype of data. like may have another dtype. Half precision "
+                         "is computed in float32 and rounded once.",
+               .nan = "An element of the result is NaN if one of the four elements around its place is, "
+                      "whatever its share.",
+               .empty = "No samples or channels give none. An image without elements throws.",
+               .integers = "Shares are truncated to 0: the result is the lower of the two elements. Of bool "
+                           "it is the higher one unless the place is exact.",
+               .gradient = "data: each element has the sum of g times its share. like: zeros.",
+               .formula = "y[i, j] = interpolation of data at (i rH, j rW), rH = (H - 1) / (H' - 1), 0 if H' "
+                          "= 1. Without align_corners at (max((i + 0.5) rH - 0.5, 0), ...), rH = H / H'. "
+                          "Places are computed in float32; width is interpolated before height.",
+               .source = "MXNet 1.9.1 (src/operator/contrib/bilinear_resize.cc).",
+           },
        .inputs = {"data", "like"},
        .active_inputs = resize_inputs,
-       .attrs = {int_attr("height", 1), int_attr("width", 1), or_none("scale_height", AttrKind::real),
-                 or_none("scale_width", AttrKind::real),
+       .attrs = {int_attr("height", 1, "H', if mode is size and there is no scale_height."),
+                 int_attr("width", 1, "W', if mode is size and there is no scale_width."),
+                 or_none("scale_height", AttrKind::real,
+                         "The factor of H: H' = floor(H scale_height). odd_scale: H even: the same, H odd: "
+                         "floor((H - 1) scale_height) + 1."),
+                 or_none("scale_width", AttrKind::real, "The factor of W, likewise."),
                  word_attr(
                      "mode", "size",
-                     {"like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"}),
-                 bool_attr("align_corners", true)},
+                     {"like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"},
+                     "The source of H' and W'. size: height, width or the scales; odd_scale: the scales; "
+                     "like: the image like. to_odd_up and the others: the next odd or even number that is "
+                     "not below or above H."),
+                 bool_attr(
+                     "align_corners", true,
+                     "Whether the corners of data are the corners of the result. False: the borders are.")},
        .compose = bilinear_resize},
       {.name = "Crop",
-       .summary = "Crops an image to a given size or to the size of a second image.",
+       .summary = "Crops an image to a given size, or to the size of a second image.",
+       .reference =
+           {
+               .shapes = "arg: data (N, C, H, W) -> (N, C, h, w), (h, w) = h_w; or data and an image (N', "
+                         "C', h, w).",
+               .dtypes = "Any; the result has the dtype of data. A second image may have another dtype.",
+               .nan = "NaN.",
+               .empty = "No samples or channels give none; the size 0 gives an empty image.",
+               .integers = "Elements are copied.",
+               .gradient = "data: g in the place that was cropped, else 0. The second image: zeros.",
+               .formula = "y[n, c, i, j] = data[n, c, i + o, j + p], (o, p) = offset; with center_crop "
+                          "floor((H - h) / 2) and floor((W - w) / 2).",
+               .source = "MXNet 1.9.1 (src/operator/crop.cc).",
+           },
        .inputs = {"arg"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {required("num_args", AttrKind::integer), tuple_attr("offset"), tuple_attr("h_w"),
-                 bool_attr("center_crop", false)},
+       .attrs = {required("num_args", AttrKind::integer, "The number of inputs, 1 or 2."),
+                 tuple_attr("offset", "The first row and column that are kept. (): 0."),
+                 tuple_attr("h_w", "The size of the result, with one input. (): 0."),
+                 bool_attr("center_crop", false, "Whether the middle is kept; offset is unused then.")},
        .compose = crop},
   };
   return rows;

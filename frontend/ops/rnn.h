@@ -1,4 +1,4 @@
-// The forward composition of the operator RNN, for the operator (rnn.cpp) and its gradient
+// The forward composition of the operator RNN (rnn_network.cpp), for the operator (rnn.cpp) and its gradient
 // (rnn_gradient.cpp).
 #pragma once
 #include "frontend/ops/common.h"

@@ -88,25 +88,69 @@ Values reverse_time(Primitives& p, Args in, const Attrs& a) {
 }  // namespace
 
 std::span<const OpDef> sequence_ops() {
-  static const std::vector<AttrSpec> attrs{bool_attr("use_sequence_length", false), int_attr("axis", 0)};
+  static const AttrSpec use_lengths =
+      bool_attr("use_sequence_length", false,
+                "Whether the input sequence_length is given. False: every sequence has T steps.");
+  static const std::vector<AttrSpec> attrs{
+      use_lengths, int_attr("axis", 0, "The axis of the steps: 0, or 1 for data (N, T, ...).")};
+  static constexpr OpReference family{
+      .dtypes = "Any; the result has the dtype of data. sequence_length may have another dtype.",
+      .integers = "Elements are copied. Fractions of lengths are cut off.",
+  };
   static const std::vector<OpDef> rows{
       {.name = "SequenceMask",
        .aliases = {"_npx_sequence_mask"},
-       .summary = "Sets the steps after each sequence's end to a value.",
+       .summary = "Sets the steps after the end of each sequence to a value.",
+       .reference =
+           family |
+           OpReference{
+               .shapes = "data (T, N, ...), sequence_length (N) -> (T, N, ...). With axis=1 data (N, T, ...) "
+                         "-> (N, T, ...).",
+               .nan = "A NaN of data stays NaN within its sequence and is replaced after its end. A NaN "
+                      "length is below 0.",
+               .empty = "An empty array gives an empty array.",
+               .gradient = "data: g where t < sequence_length[n], else 0. sequence_length: zeros.",
+               .formula = "y[t, n] = t < sequence_length[n] ? data[t, n] : value. Without lengths y = data.",
+               .source = "MXNet 1.9.1 (src/operator/sequence_mask.cc).",
+           },
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
-       .attrs = {bool_attr("use_sequence_length", false), real_attr("value", 0), int_attr("axis", 0)},
+       .attrs = {use_lengths,
+                 real_attr("value", 0, "The value of masked elements, converted to the dtype of data."),
+                 attrs[1]},
        .compose = mask,
        .shape_rule = sequence_shape<false>},
       {.name = "SequenceLast",
-       .summary = "The last step of each sequence.",
+       .summary = "Selects the last step of each sequence.",
+       .reference = family |
+                    OpReference{
+                        .shapes = "data (T, N, ...), sequence_length (N) -> (N, ...). With axis=1 data (N, "
+                                  "T, ...) -> (N, ...).",
+                        .nan = "A NaN of data stays NaN. A NaN length is taken for T.",
+                        .empty = "No sequences give none. T = 0 throws.",
+                        .gradient = "data: g at the step that was selected, else 0. sequence_length: zeros.",
+                        .formula = "y[n] = data[clip(sequence_length[n], 1, T) - 1, n]. Without lengths y[n] "
+                                   "= data[T - 1, n].",
+                        .source = "MXNet 1.9.1 (src/operator/sequence_last.cc).",
+                    },
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = attrs,
        .compose = last,
        .shape_rule = sequence_shape<true>},
       {.name = "SequenceReverse",
-       .summary = "Reverses the steps of each sequence; steps after its end are unchanged.",
+       .summary = "Reverses the steps of each sequence; steps after its end stay in their places.",
+       .reference = family |
+                    OpReference{
+                        .shapes = "data (T, N, ...), sequence_length (N) -> (T, N, ...).",
+                        .nan = "A NaN of data stays NaN. A NaN length is below 0.",
+                        .empty = "An empty array gives an empty array.",
+                        .gradient = "data: g, reversed in the same way. sequence_length: zeros.",
+                        .formula = "y[t, n] = t < L ? data[L - 1 - t, n] : data[t, n], with L = "
+                                   "sequence_length[n], or T without lengths. L must be at most T: a step "
+                                   "beyond it is the last step of the last sequence.",
+                        .source = "MXNet 1.9.1 (src/operator/sequence_reverse.cc).",
+                    },
        .inputs = {"data", "sequence_length"},
        .active_inputs = sequence_inputs,
        .attrs = attrs,

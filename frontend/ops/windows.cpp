@@ -21,7 +21,9 @@ void require_channels_first(const Attrs& a) {
 }
 
 AttrSpec layout_attr() {
-  return {"layout", AttrKind::word, None{}, true, {"NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"}};
+  return meaning({"layout", AttrKind::word, None{}, true, {"NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"}},
+                 "The order of the axes of data and result. None and orders that begin with NC are "
+                 "supported; others throw.");
 }
 
 ir::ConvSpec conv_spec(const Attrs& a) {
