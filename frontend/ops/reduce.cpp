@@ -2,116 +2,10 @@
 #include "frontend/ops/reduce.h"
 
 #include "frontend/ops/own_gradient.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
-#include <limits>
-
 namespace kiln::ops {
-
-std::int64_t count_along(const Shape& shape, const Shape& axes) {
-  std::int64_t n = 1;
-  for (std::int64_t axis : axes) n = times(n, shape[static_cast<std::size_t>(axis)]);
-  return n;
-}
-
-Value divided(Primitives& p, Value sum, std::int64_t count) {
-  return p.div(sum, p.like(sum, static_cast<double>(count)));
-}
-
-namespace {
-
-Value average(Primitives& p, Reduce sum_of, Value x, const Shape& axes) {
-  return divided(p, p.reduce(sum_of, x, axes), count_along(p.shape(x), axes));
-}
-
-/// For each result over `axes`, the element at `quarters` quarters of each axis. The axes are kept.
-Value element_after(Primitives& p, Value x, const Shape& axes, std::int64_t quarters) {
-  const Shape shape = p.shape(x);
-  Shape start = Shape::filled(shape.rank(), 0), limit = shape;
-  for (const std::int64_t axis : axes) {
-    start[at(axis)] = shape[at(axis)] / 4 * quarters + shape[at(axis)] % 4 * quarters / 4;
-    limit[at(axis)] = start[at(axis)] + 1;
-  }
-  return p.slice(x, start, limit, Shape::filled(shape.rank(), 1));
-}
-
-/// For each result over `axes` an element that is no outlier: the median of three. None is at the border of
-/// an image, where elements differ most from the others. 0 if it is not finite: the mean of infinities is no
-/// NaN. The axes are kept.
-Value typical(Primitives& p, Value x, const Shape& axes) {
-  const Value a = element_after(p, x, axes, 1), b = element_after(p, x, axes, 2),
-              c = element_after(p, x, axes, 3);
-  const auto least = [&](Value v, Value w) { return p.binary(Binary::min, v, w); };
-  const auto greatest = [&](Value v, Value w) { return p.binary(Binary::max, v, w); };
-  const Value median = greatest(least(a, b), least(greatest(a, b), c));
-  const Value infinity = p.like(median, std::numeric_limits<double>::infinity());
-  const Value is_finite = p.compare(Compare::lt, p.unary(Unary::abs, median), infinity);
-  return p.select(is_finite, median, p.like(median, 0));
-}
-
-/// The mean over axes, as the sum of an element, the origin, and of the mean of all differences from it.
-struct Mean {
-  Value origin, away, offset, mean;  // away = x - origin
-
-  using Choice = Value (*)(Primitives& p, Value x, const Shape& axes);
-  Mean(Primitives& p, Value x, const Shape& axes, Choice choose = typical) {
-    const Shape shape = p.shape(x);
-    if (count_along(shape, axes) == 0) {
-      away = x;
-      mean = origin = average(p, Reduce::sum, x, axes);
-      return;
-    }
-    // The mean does not depend on the element, so to its gradient it is a constant.
-    const Value k = p.without_gradient([&] { return choose(p, x, axes); });
-    away = p.sub(x, p.broadcast_to(k, shape));
-    offset = average(p, Reduce::sum, away, axes);
-    origin = p.reshape(k, p.shape(offset));
-    mean = p.add(origin, offset);
-  }
-};
-
-}  // namespace
-
-Value mean_over(Primitives& p, Value x, const Shape& axes) { return Mean(p, x, axes).mean; }
-
-Statistics statistics(Primitives& p, Value x, const Shape& axes, bool of_infinities) {
-  // Any element will do: the second pass is from the mean. A view of one costs nothing, a median a kernel.
-  const auto middle = [](Primitives& q, Value v, const Shape& over) { return element_after(q, v, over, 2); };
-  const Mean m(p, x, axes, of_infinities ? typical : +middle);
-  const Value away = p.sub(x, spread(p, m.mean, p.shape(x), axes));
-  return {m.mean, average(p, Reduce::sum_squares, away, axes), m.origin, m.offset};
-}
-
-Statistics statistics_in_one_pass(Primitives& p, Value x, const Shape& axes) {
-  const Mean m(p, x, axes);
-  if (!m.offset.valid()) return statistics(p, x, axes);
-  const Value square = average(p, Reduce::sum_squares, m.away, axes);
-  const Value variance = p.fma(p.unary(Unary::neg, m.offset), m.offset, square);
-  return {m.mean, p.binary(Binary::max, variance, p.like(variance, 0)), m.origin, m.offset};
-}
-
-Value variance_gradient(Primitives& p, Value x, const Shape& axes, Value head, std::int64_t count) {
-  const Shape shape = p.shape(x);
-  const Value mean = mean_over(p, x, axes);
-  const Value scale = divided(p, p.mul(head, p.like(head, 2)), count);
-  return p.mul(p.sub(x, spread(p, mean, shape, axes)), spread(p, scale, shape, axes));
-}
-
-Value arg_extreme(Primitives& p, Value x, int axis, Reduce op, DType dtype) {
-  const Shape shape = p.shape(x);
-  const Value best = p.broadcast_to(p.keep_dims(p.reduce(op, x, {axis}), shape, {axis}), shape);
-  // Places in 32 bits: twice as many in a register.
-  const bool is_short = shape[axis] <= std::numeric_limits<std::int32_t>::max();
-  const TensorType places{is_short ? DType::i32 : DType::i64, shape};
-  const Value place = p.iota(places, axis),
-              none = p.full_integer(places, is_short ? std::numeric_limits<std::int32_t>::max()
-                                                     : std::numeric_limits<std::int64_t>::max());
-  Value hit = none;
-  // A NaN counts as the extreme but equals nothing: the result is the index of the first NaN.
-  if (is_floating(p.dtype(x))) hit = p.select(p.compare(Compare::ne, x, x), place, none);
-  hit = p.select(p.compare(Compare::eq, x, best), place, hit);
-  return convert(p, p.reduce(Reduce::min, hit, {axis}), dtype);
-}
 
 namespace {
 
@@ -228,62 +122,185 @@ Values argmax_channel(Primitives& p, Args in, const Attrs&) {
   return {arg_extreme(p, in[0], 1, Reduce::max, p.dtype(in[0]))};
 }
 
+constexpr OpReference folded_reference =
+    reduction_reference | OpReference{.shapes =
+                                          "data (...) -> (...) without the reduced axes, (1) if none is "
+                                          "left, in numpy mode too; with keepdims they have extent 1",
+                                      .dtypes = "Any; the result has the dtype of data."};
+
+constexpr std::string_view sum_file = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_sum_value.cc).",
+                           product_file = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_prod_value.cc).",
+                           extreme_file =
+                               "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_minmax_value.cc).",
+                           place_file = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_op_index.cc).";
+
 /// A reduction over the attribute `axis`.
 OpDef over_axes(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
-                Values (*compose)(Primitives&, Args, const Attrs&)) {
+                Values (*compose)(Primitives&, Args, const Attrs&), const OpReference& reference) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
+          .reference = reference,
           .inputs = {"data"},
-          .attrs = {tuple_or_none("axis"), bool_attr("keepdims", false), bool_attr("exclude", false)},
+          .attrs = {tuple_or_none("axis", reduced_axes), bool_attr("keepdims", false, kept_axes),
+                    bool_attr("exclude", false,
+                              "Whether axis lists the kept axes instead; None and () then reduce nothing.")},
           .compose = compose,
           .shape_rule = reduction_shape<axis_name>};
+}
+
+std::vector<OpDef> folds() {
+  return {
+      over_axes("sum", {"sum_axis"}, "Sums the elements over axes.", plain<Reduce::sum>,
+                folded_reference |
+                    OpReference{
+                        .empty = "A sum of no elements is 0.",
+                        .gradient = "data: g, repeated along the axes.",
+                        .formula = "y = sum of data over the axes; half precision in float32, rounded once.",
+                        .source = sum_file}),
+      over_axes(
+          "mean", {}, "Averages the elements over axes.", mean,
+          folded_reference |
+              OpReference{
+                  .empty = "A mean of no elements is NaN, of integers and bool 0.",
+                  .integers = "Sum and count wrap modulo 2^n of the dtype of data: of 256 elements of int8 "
+                              "the count is 0. The quotient is truncated towards zero, and 0 for a count of "
+                              "0. A mean of bool is whether one is true.",
+                  .gradient = "data: g / n, repeated along the axes; n is the number of elements per result.",
+                  .formula = "y = (sum of data over the axes) / n; half precision in float32, rounded once.",
+                  .source = sum_file}),
+      over_axes(
+          "prod", {}, "Multiplies the elements over axes.", plain<Reduce::prod>,
+          folded_reference |
+              OpReference{
+                  .empty = "A product of no elements is 1.",
+                  .gradient =
+                      "data: g times the product of the other elements, which is not divided by the element.",
+                  .formula = "y = product of data over the axes; half precision in float32, rounded once.",
+                  .source = product_file}),
+      over_axes(
+          "nansum", {}, "Sums the elements over axes, NaN as 0.", plain<Reduce::sum, NaN::is_neutral>,
+          folded_reference |
+              OpReference{
+                  .nan = "Counts as 0.",
+                  .empty = "A sum of no elements is 0.",
+                  .gradient = "data: g, repeated along the axes; 0 at a NaN.",
+                  .formula =
+                      "y = sum of data over the axes without NaN; half precision in float32, rounded once.",
+                  .source = sum_file}),
+      over_axes("nanprod", {}, "Multiplies the elements over axes, NaN as 1.",
+                plain<Reduce::prod, NaN::is_neutral>,
+                folded_reference |
+                    OpReference{.nan = "Counts as 1.",
+                                .empty = "A product of no elements is 1.",
+                                .gradient = "data: g times the product of the other elements; 0 at a NaN.",
+                                .formula = "y = product of data over the axes without NaN; half precision in "
+                                           "float32, rounded once.",
+                                .source = product_file}),
+      over_axes(
+          "max", {"max_axis"}, "Gives the maximum over axes; NaN propagates.", plain<Reduce::max>,
+          folded_reference | extreme_reference |
+              OpReference{
+                  .empty = "A maximum of no elements is -inf, of integers and bool the least of the dtype.",
+                  .formula = "y = max of data over the axes.",
+                  .source = extreme_file}),
+      over_axes(
+          "min", {"min_axis"}, "Gives the minimum over axes; NaN propagates.", plain<Reduce::min>,
+          folded_reference | extreme_reference |
+              OpReference{
+                  .empty = "A minimum of no elements is inf, of integers and bool the greatest of the dtype.",
+                  .formula = "y = min of data over the axes.",
+                  .source = extreme_file}),
+  };
+}
+
+/// argmax and argmin.
+OpDef place_along(std::string_view name, std::string_view summary,
+                  Values (*compose)(Primitives&, Args, const Attrs&), std::string_view formula) {
+  return {
+      .name = name,
+      .summary = summary,
+      .reference = place_reference |
+                   OpReference{.shapes = "data (...) -> (...) without the axis, (1) if none is left or axis "
+                                         "is None, in numpy mode too; with keepdims extents 1 instead",
+                               .formula = formula,
+                               .source = place_file},
+      .inputs = {"data"},
+      .attrs = {or_none("axis", AttrKind::integer,
+                        "The axis; negative: from the end. None: all elements, as a vector in C order."),
+                bool_attr("keepdims", false, kept_axes)},
+      .compose = compose,
+      .shape_rule = arg_shape};
 }
 
 }  // namespace
 
 std::span<const OpDef> reduce_ops() {
   static const std::vector<std::string_view> one{"data"};
-  static const std::vector<AttrSpec> place{or_none("axis", AttrKind::integer), bool_attr("keepdims", false)};
-  static const std::vector<OpDef> rows{
-      over_axes("sum", {"sum_axis"}, "The sum over axes.", plain<Reduce::sum>),
-      over_axes("mean", {}, "The mean over axes.", mean),
-      over_axes("prod", {}, "The product over axes.", plain<Reduce::prod>),
-      over_axes("nansum", {}, "The sum over axes, NaN as 0.", plain<Reduce::sum, NaN::is_neutral>),
-      over_axes("nanprod", {}, "The product over axes, NaN as 1.", plain<Reduce::prod, NaN::is_neutral>),
-      over_axes("max", {"max_axis"}, "The maximum over axes; NaN propagates.", plain<Reduce::max>),
-      over_axes("min", {"min_axis"}, "The minimum over axes; NaN propagates.", plain<Reduce::min>),
-      {.name = "norm",
-       .summary = "The 1-norm or 2-norm over axes.",
-       .inputs = one,
-       .attrs = {int_attr("ord", 2), tuple_or_none("axis"), or_none("out_dtype", AttrKind::dtype),
-                 bool_attr("keepdims", false)},
-       .compose = norm,
-       .gradient = norm_gradient,
-       .shape_rule = reduction_shape<axis_name>},
-      {.name = "moments",
-       .summary = "Mean and variance over axes.",
-       .inputs = one,
-       .attrs = {tuple_or_none("axes"), bool_attr("keepdims", false)},
-       .counted_outputs = outputs<2>,
-       .visible_outputs = outputs<2>,
-       .compose = moments,
-       .gradient = moments_gradient,
-       .shape_rule = reduction_shape<axes_name>},
-      {.name = "argmax",
-       .summary = "The index of the maximum, in the dtype of data.",
-       .inputs = one,
-       .attrs = place,
-       .compose = arg_reduce<Reduce::max>,
-       .shape_rule = arg_shape},
-      {.name = "argmin",
-       .summary = "The index of the minimum, in the dtype of data.",
-       .inputs = one,
-       .attrs = place,
-       .compose = arg_reduce<Reduce::min>,
-       .shape_rule = arg_shape},
-      {.name = "argmax_channel", .summary = "argmax over axis 1.", .inputs = one, .compose = argmax_channel},
-  };
+  static const std::vector<OpDef> rows = [] {
+    std::vector<OpDef> all = folds();
+    all.push_back(
+        {.name = "norm",
+         .summary = "Gives the 1-norm or the 2-norm over axes.",
+         .reference =
+             folded_reference |
+             OpReference{.dtypes = "Any; the result has the dtype of data, or out_dtype.",
+                         .empty = "A norm of no elements is 0.",
+                         .integers = "Computed in the dtype of data: absolute values and sums wrap modulo "
+                                     "2^n, and the root is truncated.",
+                         .gradient = "data: ord 2: g data / y, 0 where y is 0. ord 1: g sign(data), 0 where "
+                                     "data is 0 or NaN.",
+                         .formula = "ord 2: y = sqrt(sum of data^2), unscaled: a sum that overflows is inf. "
+                                    "ord 1: y = sum of |data|. Half precision in float32, rounded once.",
+                         .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_norm_value.cc)."},
+         .inputs = one,
+         .attrs = {int_attr("ord", 2, "The order of the norm, 1 or 2."), tuple_or_none("axis", reduced_axes),
+                   or_none("out_dtype", AttrKind::dtype,
+                           "The dtype of the result; None: that of data. The norm is computed before it is "
+                           "converted."),
+                   bool_attr("keepdims", false, kept_axes)},
+         .compose = norm,
+         .gradient = norm_gradient,
+         .shape_rule = reduction_shape<axis_name>});
+    all.push_back(
+        {.name = "moments",
+         .summary = "Gives the mean and the biased variance over axes.",
+         .reference =
+             folded_reference |
+             OpReference{.shapes = "data (...) -> mean (...), variance (...): without the reduced axes, (1) "
+                                   "if none is left, in numpy mode too; with keepdims they have extent 1",
+                         .dtypes = "Any; both results have the dtype of data.",
+                         .empty = "Mean and variance of no elements are NaN, of integers 0.",
+                         .integers = "Computed in the dtype of data: sums wrap modulo 2^n, quotients are "
+                                     "truncated towards zero.",
+                         .gradient = "data: (g of the mean) / n + 2 (data - mean) (g of the variance) / n.",
+                         .formula = "mean = (sum of data) / n, variance = (sum of (data - mean)^2) / n. Sums "
+                                    "are of differences from one element: equal elements have exactly that "
+                                    "mean, and variance 0. Half precision in float32, rounded once.",
+                         .source = "MXNet 1.9.1 (src/operator/nn/moments.cc)."},
+         .inputs = one,
+         .attrs = {tuple_or_none("axes", reduced_axes), bool_attr("keepdims", false, kept_axes)},
+         .counted_outputs = outputs<2>,
+         .visible_outputs = outputs<2>,
+         .compose = moments,
+         .gradient = moments_gradient,
+         .shape_rule = reduction_shape<axes_name>});
+    all.push_back(place_along("argmax", "Gives the index of the maximum, in the dtype of data.",
+                              arg_reduce<Reduce::max>, "y = the least i with data[i] = max of data."));
+    all.push_back(place_along("argmin", "Gives the index of the minimum, in the dtype of data.",
+                              arg_reduce<Reduce::min>, "y = the least i with data[i] = min of data."));
+    all.push_back(
+        {.name = "argmax_channel",
+         .summary = "Gives the index of the maximum along axis 1, in the dtype of data.",
+         .reference =
+             place_reference |
+             OpReference{.shapes = "data (N, C, ...) -> (N, ...)",
+                         .formula = "y[n, ...] = the least c with data[n, c, ...] = max of data[n, :, ...].",
+                         .source = place_file},
+         .inputs = one,
+         .compose = argmax_channel});
+    return all;
+  }();
   return rows;
 }
 
