@@ -39,7 +39,7 @@ std::string kind_text(const ir::AttrSpec& spec) {
 }
 
 bool is_plain(const ir::OpDef& op) {
-  return !op.active_inputs && !op.counted_outputs && op.aux.empty() && op.bodies == 0;
+  return !op.active_inputs && !op.visible_outputs && op.aux.empty() && op.bodies == 0;
 }
 
 OpDoc describe(const ir::OpDef& op, std::string_view family) {

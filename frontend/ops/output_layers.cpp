@@ -184,9 +184,9 @@ std::span<const OpDef> output_ops() {
                  bool_attr("use_ignore", false, "Whether places of ignore_label have the gradient 0."),
                  bool_attr("preserve_shape", false, "Whether the last axis has the classes."),
                  word_attr("normalization", "null", {"batch", "null", "valid"},
-                           "n, the divisor of the gradient. null: 1; batch: the number of samples; both "
-                           "times the number of places with multi_output. valid: the number of labels that "
-                           "are not ignore_label, at least 1."),
+                           "n, the divisor of the gradient. With null it is 1, with batch the number of "
+                           "samples; both times the number of places with multi_output. With valid it is "
+                           "the number of labels that are not ignore_label, at least 1."),
                  bool_attr("out_grad", false, "Whether the gradient is multiplied by g."),
                  real_attr("smooth_alpha", 0, "The part of the target that the other classes share.")},
        .compose = softmax_output,

@@ -227,9 +227,9 @@ std::span<const OpDef> resample_ops() {
                  word_attr(
                      "mode", "size",
                      {"like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"},
-                     "The source of H' and W'. size: height, width or the scales; odd_scale: the scales; "
-                     "like: the image like. to_odd_up and the others: the next odd or even number that is "
-                     "not below or above H."),
+                     "The source of H' and W'. With size: height, width or the scales. With odd_scale: the "
+                     "scales. With like: the image like. With the others, as to_odd_up: the next odd or even "
+                     "number that is not below or above H."),
                  bool_attr(
                      "align_corners", true,
                      "Whether the corners of data are the corners of the result. False: the borders are.")},

@@ -211,9 +211,10 @@ std::span<const OpDef> shape_ops() {
                        .source = matrix_op_source},
        .inputs = one,
        .attrs = {tuple_attr("shape",
-                            "The extents of the result; each steps to the next axis of data. 0: the extent "
-                            "of data. -1: inferred, once. -2: all extents that are left. -3: the product of "
-                            "two extents. -4, a, b: an extent split into a and b; one of them may be -1."),
+                            "The extents of the result; each steps to the next axis of data. Code 0 is the "
+                            "extent of data, and -1 is inferred, once. Code -2 stands for all extents that "
+                            "are left, -3 for the product of two. Codes -4, a, b split an extent into a and "
+                            "b; one of them may be -1."),
                  bool_attr(
                      "reverse", false,
                      "Whether data and shape are read from their ends; -4 then follows its two extents."),
@@ -230,13 +231,13 @@ std::span<const OpDef> shape_ops() {
            "Gives the elements of lhs the shape of rhs, or some axes of lhs the extents of some of rhs.",
        .reference =
            reshape_reference |
-           OpReference{
-               .shapes = "lhs (a..., b..., c...), rhs (d..., e..., f...) -> (a..., e..., c...), as many "
-                         "elements as lhs; b are the axes lhs_begin to lhs_end, e are rhs_begin to rhs_end",
-               .dtypes = "Any, lhs and rhs independently; the result has the dtype of lhs.",
-               .gradient = "lhs: g with the shape of lhs. rhs: zeros.",
-               .formula = "Element i of the result is element i of lhs, both counted in C order.",
-               .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."},
+           OpReference{.shapes =
+                           "lhs (a..., b..., c...), rhs (d..., e..., f...) -> (a..., e..., c...), as many "
+                           "elements as lhs; b are the axes lhs_begin to lhs_end, e are rhs_begin to rhs_end",
+                       .dtypes = "Any, lhs and rhs independently; the result has the dtype of lhs.",
+                       .gradient = "lhs: g with the shape of lhs. rhs: zeros.",
+                       .formula = "Element i of the result is element i of lhs, both counted in C order.",
+                       .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."},
        .inputs = two,
        .attrs = {int_or_none("lhs_begin", "The first replaced axis of lhs; None: 0."),
                  int_or_none("lhs_end",

@@ -25,30 +25,34 @@ def short(text):
 
 
 def shapes_sentence(op):
-    """The shapes without what later letters are; nothing for a function of each element of its only input."""
-    shapes = re.split(r";|(?<=[)\w'])\.\s", op.shapes)[0].strip().rstrip(".")
-    if not shapes or re.fullmatch(r"\w+ \(\.\.\.\) -> \(\.\.\.\)", shapes):
+    """The shapes, without what later letters are if they are long; nothing for a function of each element of its only input."""
+    whole = op.shapes.strip().rstrip(".")
+    first = re.split(r";|(?<=[)\w'])\.\s", whole)[0].strip()
+    if not whole or re.fullmatch(r"\w+ \(\.\.\.\) -> \(\.\.\.\)", whole):
         return ""
-    return sentence if short(sentence := f"Shapes: {shapes}.") else ""
+    return next((s for s in (f"Shapes: {whole}.", f"Shapes: {first}.") if short(s)), "")
 
 
 def differences(op):
-    """The differences from the rules at the top of f.h: any dtype, NaN stays NaN, a gradient passes."""
+    """The differences from the rules at the top of f.h: any dtype, NaN stays NaN or is copied, a gradient passes."""
     if op.dtypes and not op.dtypes.startswith("Any"):
         yield "Dtypes: " + lower_first(first_sentence(op.dtypes))
-    if op.nan and not re.match(r"NaN\b(?! is\b)", op.nan):
+    if not op.inputs:
+        return
+    if op.nan and not re.match(r"NaN\b(?! is\b)|Copied|Moved|No result depends", op.nan):
         yield "Of NaN: " + lower_first(first_sentence(op.nan))
     if op.gradient.startswith("None"):
-        yield "No gradient: " + lower_first(first_sentence(op.gradient.partition(":")[2].strip()))
+        reason = lower_first(first_sentence(op.gradient.partition(":")[2].strip()))
+        yield "No gradient passes." if reason.startswith("no gradient") else f"No gradient: {reason}"
 
 
 def lower_first(text):
-    return text if re.match(r"[A-Z]{2}|NaN|[A-Z]\W|\W", text) else text[:1].lower() + text[1:]
+    return text if re.match(r"[A-Z]{2}|NaN|[B-Z]\W|\W", text) else text[:1].lower() + text[1:]
 
 
 def function_paragraph(op, name):
     parts = [first_sentence(op.summary), shapes_sentence(op), *differences(op)]
-    parts = [part for part in parts if part and short(part)]
+    parts = [part for part in parts if part and all(map(short, re.split(r"(?<=[.!?])\s+(?=[A-Z`(\[])", part)))]
     return " ".join([*parts, f"`kiln ops {name}` has the rest."])
 
 

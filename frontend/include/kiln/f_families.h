@@ -36,10 +36,12 @@ struct KILN_API F::random {
     return F::shuffle(data, where);
   }
   // With the shape and dtype of data.
-  /// Uniform in [low, high), of the shape and dtype of data. `kiln ops _random_uniform_like` has the rest.
+  /// Random numbers that are uniform in [low, high), of the shape and dtype of data. Of NaN: a NaN as low or
+  /// high throws. No gradient: zeros. `kiln ops _random_uniform_like` has the rest.
   static Tensor uniform_like(const Tensor& data, Number low = 0, Number high = 1,
                              Where where = Where::current());
-  /// Normal, of the shape and dtype of data. `kiln ops _random_normal_like` has the rest.
+  /// Random numbers of the normal distribution, of the shape and dtype of data. Of NaN: a NaN as loc gives
+  /// NaN; as scale it throws. No gradient: zeros. `kiln ops _random_normal_like` has the rest.
   static Tensor normal_like(const Tensor& data, Number loc = 0, Number scale = 1,
                             Where where = Where::current());
 };
@@ -48,42 +50,49 @@ inline struct F::random F::random() { return {}; }
 /// `F.contrib().div_sqrt_dim(x)`: the operators of F.contrib(); it has loops and branches too.
 struct KILN_API F::contrib_operators {
   // functions of contrib: written by tools/reference, from the definitions.
-  /// A range with as many elements as data, or as one axis of data. `kiln ops _contrib_arange_like` has the
-  /// rest.
+  /// A range with as many elements as data, or as one axis of data. Shapes: data (...) -> (...); with axis:
+  /// data (..., n, ...) -> (n). Of NaN: a NaN as start or step gives NaN, in integers 0, in int64 its least
+  /// number. No gradient: zeros. `kiln ops _contrib_arange_like` has the rest.
   static Tensor arange_like(const Tensor& data, const ArangeLikeOptions& options = {},
                             Where where = Where::current());
-  /// x / sqrt(its last extent). `kiln ops _contrib_div_sqrt_dim` has the rest.
+  /// Divides x by the square root of its last extent. Shapes: data (..., d) -> (..., d).
+  /// `kiln ops _contrib_div_sqrt_dim` has the rest.
   static Tensor div_sqrt_dim(const Tensor& data, Where where = Where::current());
-  /// A copy with some rows replaced. `kiln ops _contrib_index_copy` has the rest.
+  /// Returns a copy of an array with some rows replaced; of equal indices the last wins. Shapes: old_tensor
+  /// (R, q...), index_vector (N), new_tensor (N, q...) -> (R, q...); N <= R. Of NaN: in a row: copied.
+  /// `kiln ops _contrib_index_copy` has the rest.
   static Tensor index_copy(const Tensor& old_tensor, const Tensor& index_vector, const Tensor& new_tensor,
                            Where where = Where::current());
-  /// a x^2 + b x + c. `kiln ops _contrib_quadratic` has the rest.
+  /// The quadratic polynomial a x^2 + b x + c. `kiln ops _contrib_quadratic` has the rest.
   static Tensor quadratic(const Tensor& data, const QuadraticOptions& options = {},
                           Where where = Where::current());
   // end of what tools/reference writes.
 
-  /// Adaptive average pooling to an output size. `kiln ops _contrib_AdaptiveAvgPooling2D` has the rest.
-  ///
-  /// Averages images (N, C, H, W) to (N, C, output_size).
+  /// Averages an image over windows whose number is given, so that every size of image gives one size of
+  /// result. Shapes: data (N, C, H, W) -> (N, C, H', W'). Of NaN: a window with a NaN gives NaN.
+  /// `kiln ops _contrib_AdaptiveAvgPooling2D` has the rest.
   static Tensor AdaptiveAvgPooling2D(const Tensor& data, const Shape& output_size = {},
                                      Where where = Where::current());
-  /// Resizes images by bilinear interpolation. `kiln ops _contrib_BilinearResize2D` has the rest.
+  /// Resizes images by bilinear interpolation between the nearest elements. Shapes: data (N, C, H, W) -> (N,
+  /// C, H', W'). With mode=like also like (N', C', H', W'). Of NaN: an element of the result is NaN if one of
+  /// the four elements around its place is, whatever its share. `kiln ops _contrib_BilinearResize2D` has the
+  /// rest.
   static Tensor BilinearResize2D(const Tensor& data, const BilinearResize2DOptions& options,
                                  Where where = Where::current());
   /// Resizes to the size of another image; mode: like.
   static Tensor BilinearResize2D(const Tensor& data, const Tensor& like,
                                  const BilinearResize2DOptions& options, Where where = Where::current());
-  /// x; its gradient is multiplied. `kiln ops _contrib_gradientmultiplier` has the rest.
-  ///
-  /// The identity; scales gradients.
+  /// x, with its gradient multiplied by scalar. `kiln ops _contrib_gradientmultiplier` has the rest.
   static Tensor gradientmultiplier(const Tensor& data, Number scalar, Where where = Where::current());
-  /// Scores of self attention: queries times keys over the root of their length.
+  /// The scores of self attention: queries times keys, over the square root of their length. Shapes:
+  /// queries_keys_values (T, N, H 3 D) -> (N H, T, T). H heads; each has D queries, D keys and D values side
+  /// by side. Of NaN: a NaN in a query makes its row of scores NaN, one in a key its column.
   /// `kiln ops _contrib_interleaved_matmul_selfatt_qk` has the rest.
-  ///
-  /// Self attention of interleaved projections (length, batch, heads * 3 * head_dim).
   static Tensor interleaved_matmul_selfatt_qk(const Tensor& queries_keys_values, std::int64_t heads,
                                               Where where = Where::current());
-  /// Values of self attention: the attention times the values.
+  /// The results of self attention: the sums of the values, weighted by the attention. Shapes:
+  /// queries_keys_values (T, N, H 3 D), attention (N H, T, T) -> (T, N, H D). Of NaN: a NaN in a value makes
+  /// element d of all results of its head NaN, one in attention the row of its query.
   /// `kiln ops _contrib_interleaved_matmul_selfatt_valatt` has the rest.
   static Tensor interleaved_matmul_selfatt_valatt(const Tensor& queries_keys_values, const Tensor& attention,
                                                   std::int64_t heads, Where where = Where::current());
@@ -93,19 +102,20 @@ struct KILN_API F::linalg {
   // functions of linalg: written by tools/reference, from the definitions.
   // end of what tools/reference writes.
 
-  /// alpha * A B + beta * C. `kiln ops _linalg_gemm` has the rest.
-  ///
-  /// alpha A B + beta C
+  /// The matrix product of each pair of matrices in two batches, times a number, plus a multiple of C.
+  /// Shapes: A (..., M, K), B (..., K, N), C (..., M, N) -> (..., M, N), with equal batch axes. Of NaN: a NaN
+  /// in A makes its row of its matrix NaN, one in B its column, one in C its element, with beta = 0 too.
+  /// `kiln ops _linalg_gemm` has the rest.
   static Tensor gemm(const Tensor& A, const Tensor& B, const Tensor& C, const GemmOptions& options = {},
                      Where where = Where::current());
-  /// alpha * A B. `kiln ops _linalg_gemm2` has the rest.
-  ///
-  /// alpha A B
+  /// The matrix product of each pair of matrices in two batches, times a number. Shapes: A (..., M, K), B
+  /// (..., K, N) -> (..., M, N), with equal batch axes. Of NaN: a NaN in A makes its row of its matrix NaN,
+  /// one in B its column. `kiln ops _linalg_gemm2` has the rest.
   static Tensor gemm2(const Tensor& A, const Tensor& B, const GemmOptions& options = {},
                       Where where = Where::current());
-  /// alpha * A A^T. `kiln ops _linalg_syrk` has the rest.
-  ///
-  /// alpha A A^T
+  /// The product of each matrix of a batch and its transpose, times a number. Shapes: A (..., M, K) -> (...,
+  /// M, M). With transpose A is (..., K, M). Of NaN: a NaN makes its row and its column of the result NaN.
+  /// `kiln ops _linalg_syrk` has the rest.
   static Tensor syrk(const Tensor& A, const SyrkOptions& options = {}, Where where = Where::current());
 };
 inline struct F::linalg F::linalg() { return {}; }

@@ -43,7 +43,8 @@ class KILN_API Layer : public HybridBlock {
 
 /// activation(x): "relu", "sigmoid", "tanh", "softrelu" or "softsign".
 ///
-/// Calls Activation. `kiln ops Activation` has the rest.
+/// Calls Activation. Result: relu: max(x, 0); sigmoid: 1 / (1 + e^-x); tanh: tanh(x); softrelu: log(1 + e^x),
+/// x where x > 20; softsign: x / (1 + |x|). `kiln ops Activation` has the rest.
 class KILN_API Activation : public Layer {
  public:
   explicit Activation(const std::string& act_type, const BlockOptions& options = {},
@@ -70,7 +71,8 @@ struct DenseOptions {
 };
 /// x weight^T + bias: (batch, in) -> (batch, units). weight is (units, in), bias (units).
 ///
-/// Calls FullyConnected. `kiln ops FullyConnected` has the rest.
+/// Calls FullyConnected. Shapes: data (N, ...), weight (O, K), bias (O) -> (N, O). Result: y[n, o] = sum over
+/// k of data[n, k] weight[o, k] + bias[o]. `kiln ops FullyConnected` has the rest.
 class KILN_API Dense : public Layer {
  public:
   explicit Dense(std::int64_t units, const DenseOptions& options = {}, Where where = Where::current());
@@ -111,8 +113,9 @@ struct ConvOptions {
 /// Convolution (cross-correlation) of (batch, in_channels, window...). weight is (channels,
 /// in_channels/groups, kernel...); of a transposed convolution (in_channels, channels/groups, kernel...).
 ///
-/// Calls Deconvolution. `kiln ops Deconvolution` has the rest. Calls Convolution. `kiln ops Convolution` has
-/// the rest.
+/// Calls Deconvolution. Shapes: data (N, C, H, W), weight (C, O/g, kH, kW), bias (O) -> (N, O, H', W'), g
+/// groups. `kiln ops Deconvolution` has the rest. Calls Convolution. Shapes: data (N, C, H, W), weight (O,
+/// C/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. `kiln ops Convolution` has the rest.
 class KILN_API Conv : public Layer {
  public:
   std::string str() const override;
@@ -165,7 +168,7 @@ struct PoolOptions {
 };
 /// The maximum or mean of each window.
 ///
-/// Calls Pooling. `kiln ops Pooling` has the rest.
+/// Calls Pooling. Shapes: data (N, C, H, W) -> (N, C, H', W'). `kiln ops Pooling` has the rest.
 class KILN_API Pool : public Layer {
  public:
   std::string str() const override;
@@ -213,7 +216,8 @@ KILN_GLOBAL_POOL(GlobalAvgPool3D, 3, "avg");
 
 /// Reflection padding of images (batch, channels, height, width).
 ///
-/// Calls Pad. `kiln ops Pad` has the rest.
+/// Calls Pad. Shapes: data (D0, D1, ...) -> (b0 + D0 + a0, b1 + D1 + a1, ...); b and a are the widths before
+/// and after each axis. `kiln ops Pad` has the rest.
 class KILN_API ReflectionPad2D : public HybridBlock {
  public:
   /// One number for all four sides, or MXNet's eight (low and high per axis), the first four 0.
@@ -247,7 +251,9 @@ struct BatchNormOptions {
 /// Normalises per channel to mean 0 and variance 1, then applies gamma and beta. Training mode uses the
 /// batch's statistics and updates the running ones.
 ///
-/// Calls BatchNorm. `kiln ops BatchNorm` has the rest.
+/// Calls BatchNorm. Shapes: data (N, C, ...), gamma (C), beta (C), moving_mean (C), moving_var (C) -> (N, C,
+/// ...); with output_mean_var also mean (C), var (C). axis names the axis C. `kiln ops BatchNorm` has the
+/// rest.
 class KILN_API BatchNorm : public Layer {
  public:
   /// Throws for a momentum outside of [0, 1] and a negative epsilon.
@@ -267,7 +273,10 @@ class KILN_API BatchNorm : public Layer {
 };
 /// BatchNorm, then relu.
 ///
-/// Calls _contrib_BatchNormWithReLU. `kiln ops _contrib_BatchNormWithReLU` has the rest.
+/// Calls _contrib_BatchNormWithReLU. Shapes: data (N, C, ...), gamma (C), beta (C), moving_mean (C),
+/// moving_var (C) -> (N, C, ...); with output_mean_var also mean (C), var (C). axis names the axis C. Result:
+/// y = max((data - mean) gamma / sqrt(variance + eps) + beta, 0), with the statistics of BatchNorm.
+/// `kiln ops _contrib_BatchNormWithReLU` has the rest.
 class KILN_API BatchNormReLU : public BatchNorm {
  public:
   explicit BatchNormReLU(const BatchNormOptions& options = {}, Where where = Where::current());
@@ -287,7 +296,10 @@ struct NormOptions {
 };
 /// Normalises along one axis of each sample, then applies gamma and beta.
 ///
-/// Calls LayerNorm. `kiln ops LayerNorm` has the rest.
+/// Calls LayerNorm. Shapes: data (..., C), gamma (C), beta (C) -> (..., C); with output_mean_var also mean
+/// (..., 1), std (..., 1). C is the extent of the axis. Result: y = (data - mean) gamma / std + beta, std =
+/// sqrt(variance + eps), with mean and variance (divided by C) along the axis. `kiln ops LayerNorm` has the
+/// rest.
 class KILN_API LayerNorm : public Layer {
  public:
   /// Throws for a negative epsilon, as the other normalizations do.
@@ -314,7 +326,9 @@ struct InstanceNormOptions {
 };
 /// Normalises per sample and channel, over all other axes. `axis` is the axis of channels.
 ///
-/// Calls InstanceNorm. `kiln ops InstanceNorm` has the rest.
+/// Calls InstanceNorm. Shapes: data (N, C, ...), gamma (C), beta (C) -> (N, C, ...). Result: y = (data -
+/// mean) gamma / sqrt(variance + eps) + beta, with mean and variance (divided by the number of elements) over
+/// all axes except the first two. `kiln ops InstanceNorm` has the rest.
 class KILN_API InstanceNorm : public Layer {
  public:
   explicit InstanceNorm(const InstanceNormOptions& options = {}, Where where = Where::current());
@@ -340,7 +354,10 @@ struct GroupNormOptions {
 };
 /// Normalises per sample and group of channels. gamma and beta are (num_groups,).
 ///
-/// Calls GroupNorm. `kiln ops GroupNorm` has the rest.
+/// Calls GroupNorm. Shapes: data (N, C, ...), gamma (G), beta (G) -> (N, C, ...); with output_mean_var also
+/// mean (N, G), std (N, G). G is num_groups and divides C. Result: y = (data - mean) gamma[group] / std +
+/// beta[group], std = sqrt(variance + eps), with mean and variance (divided by the number of elements) of
+/// each group. `kiln ops GroupNorm` has the rest.
 class KILN_API GroupNorm : public Layer {
  public:
   explicit GroupNorm(const GroupNormOptions& options = {}, Where where = Where::current());
@@ -377,7 +394,9 @@ class KILN_API Dropout : public Layer {
 
 /// (batch, a, b, ...) -> (batch, a*b*...).
 ///
-/// Calls Flatten. `kiln ops Flatten` has the rest.
+/// Calls Flatten. Shapes: data (N, ...) -> (N, M); M is the product of the other extents, 1 if there are
+/// none. Rank 0 throws. Result: Element i of the result is element i of data, both counted in C order.
+/// `kiln ops Flatten` has the rest.
 class KILN_API Flatten : public Layer {
  public:
   explicit Flatten(const BlockOptions& options = {});
@@ -396,7 +415,8 @@ struct EmbeddingOptions {
 };
 /// Embedding look-up: indices (...) -> (..., output_dim). weight is (input_dim, output_dim).
 ///
-/// Calls Embedding. `kiln ops Embedding` has the rest.
+/// Calls Embedding. Shapes: data (...), weight (V, D) -> (..., D). Result: y[..., d] =
+/// weight[clip(trunc(data[...]), 0, V - 1), d]. `kiln ops Embedding` has the rest.
 class KILN_API Embedding : public Layer {
  public:
   Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {},
@@ -413,7 +433,8 @@ class KILN_API Embedding : public Layer {
 
 /// x if x > 0, else alpha * x.
 ///
-/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
+/// Calls LeakyReLU. Shapes: data (...) -> (...); prelu: data (N, C, ...), gamma (C) or (1) -> (N, C, ...);
+/// rrelu: data (...) -> (...) and the slopes (...). `kiln ops LeakyReLU` has the rest.
 class KILN_API LeakyReLU : public Layer {
  public:
   explicit LeakyReLU(double alpha, const BlockOptions& options = {}, Where where = Where::current());
@@ -427,7 +448,8 @@ class KILN_API LeakyReLU : public Layer {
 };
 /// LeakyReLU with a learned slope.
 ///
-/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
+/// Calls LeakyReLU. Shapes: data (...) -> (...); prelu: data (N, C, ...), gamma (C) or (1) -> (N, C, ...);
+/// rrelu: data (...) -> (...) and the slopes (...). `kiln ops LeakyReLU` has the rest.
 class KILN_API PReLU : public Layer {
  public:
   explicit PReLU(const Initializer& alpha_initializer = init::Constant(0.25), std::int64_t in_channels = 1,
@@ -439,7 +461,8 @@ class KILN_API PReLU : public Layer {
 };
 /// x if x > 0, else alpha * (exp(x) - 1).
 ///
-/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
+/// Calls LeakyReLU. Shapes: data (...) -> (...); prelu: data (N, C, ...), gamma (C) or (1) -> (N, C, ...);
+/// rrelu: data (...) -> (...) and the slopes (...). `kiln ops LeakyReLU` has the rest.
 class KILN_API ELU : public Layer {
  public:
   explicit ELU(double alpha = 1, const BlockOptions& options = {});
@@ -447,7 +470,8 @@ class KILN_API ELU : public Layer {
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
-/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
+/// Calls LeakyReLU. Shapes: data (...) -> (...); prelu: data (N, C, ...), gamma (C) or (1) -> (N, C, ...);
+/// rrelu: data (...) -> (...) and the slopes (...). `kiln ops LeakyReLU` has the rest.
 class KILN_API SELU : public Layer {
  public:
   explicit SELU(const BlockOptions& options = {});
@@ -457,7 +481,8 @@ class KILN_API SELU : public Layer {
 };
 /// x * Phi(x), with the cumulative normal distribution Phi.
 ///
-/// Calls LeakyReLU. `kiln ops LeakyReLU` has the rest.
+/// Calls LeakyReLU. Shapes: data (...) -> (...); prelu: data (N, C, ...), gamma (C) or (1) -> (N, C, ...);
+/// rrelu: data (...) -> (...) and the slopes (...). `kiln ops LeakyReLU` has the rest.
 class KILN_API GELU : public Layer {
  public:
   explicit GELU(const BlockOptions& options = {});
@@ -467,7 +492,7 @@ class KILN_API GELU : public Layer {
 };
 /// x * sigmoid(beta * x).
 ///
-/// Calls sigmoid. `kiln ops sigmoid` has the rest.
+/// Calls sigmoid. Result: 1 / (1 + e^-x), by e^-|x|. `kiln ops sigmoid` has the rest.
 class KILN_API Swish : public HybridBlock {
  public:
   explicit Swish(double beta = 1, const BlockOptions& options = {})
