@@ -1,4 +1,6 @@
 """docs/operators.md: the reference of every operator, by family."""
+import re
+
 PAGE = "docs/operators.md"
 
 SECTIONS = [("shapes", "shapes"), ("formula", "formula"), ("dtypes", "dtypes"), ("broadcasting", "broadcasting"), ("nan", "NaN"),
@@ -20,17 +22,21 @@ def anchor(op):
 
 
 def text(value):
-    """Plain text as Markdown."""
-    for character in "\\`*_<>|[]":
-        value = value.replace(character, "\\" + character)
-    return value
+    """Plain text as Markdown; words in `...` are code in both."""
+    parts = value.split("`")
+    if len(parts) % 2 == 0:
+        raise SystemExit(f"a ` has no partner in: {value}")
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"([\\*_\[\]])", r"\\\1", parts[i]).replace("<", "&lt;")
+    return "`".join(parts)
 
 
 def wrapped(before, value, indent):
-    """Lines of at most 120 columns."""
+    """Lines of at most 120 columns, none of which begins like a list or a heading."""
     lines, line = [], before
     for word in value.split():
-        if len(line) + 1 + len(word) > 120 and line.strip():
+        begins = re.fullmatch(r"[-+*#>=|]+|\d+[.)]", word)
+        if len(line) + 1 + len(word) > 120 and line.strip() and not begins:
             lines.append(line)
             line = " " * indent + word
         else:

@@ -29,7 +29,7 @@ def literals(body):
     found += re.findall(r'\b(?:parts|find_op_or_throw|record|make)\("(\w+)"', body)
     found += re.findall(r'\b\w*_config\("(\w+)"', body)
     for pair in re.findall(r'layer_config\(\w+ \? "(\w+)" : "(\w+)"', body):
-        found += pair
+        found += sorted(pair)
     return found
 
 

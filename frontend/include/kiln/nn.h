@@ -113,9 +113,9 @@ struct ConvOptions {
 /// Convolution (cross-correlation) of (batch, in_channels, window...). weight is (channels,
 /// in_channels/groups, kernel...); of a transposed convolution (in_channels, channels/groups, kernel...).
 ///
-/// Calls Deconvolution. Shapes: data (N, C, H, W), weight (C, O/g, kH, kW), bias (O) -> (N, O, H', W'), g
-/// groups. `kiln ops Deconvolution` has the rest. Calls Convolution. Shapes: data (N, C, H, W), weight (O,
-/// C/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. `kiln ops Convolution` has the rest.
+/// Calls Convolution. Shapes: data (N, C, H, W), weight (O, C/g, kH, kW), bias (O) -> (N, O, H', W'), g
+/// groups. `kiln ops Convolution` has the rest. Calls Deconvolution. Shapes: data (N, C, H, W), weight (C,
+/// O/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. `kiln ops Deconvolution` has the rest.
 class KILN_API Conv : public Layer {
  public:
   std::string str() const override;
