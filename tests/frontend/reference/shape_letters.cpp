@@ -88,8 +88,10 @@ class Search {
 }  // namespace
 
 std::optional<ShapeLetters> parse_letters(std::string_view shapes) {
-  static const std::regex form(R"(^(.*?) -> (.*?)(?:\.$|$|([.;]) .*))");
-  const std::string text(shapes);
+  // The words ", D along axis" say which axis a letter is; words after the results begin with one of these.
+  static const std::regex along(R"(, \w+ along (?:the \w+ )?axis)"),
+      form(R"(^(.*?) -> (.*?)(\.?$|(?:[.;] |, with|, g groups|, k the|, as many).*))");
+  const std::string text = std::regex_replace(std::string(shapes), along, "");
   std::smatch match;
   if (!std::regex_match(text, match, form)) return std::nullopt;
   const auto inputs = parse_arrays(match[1]), results = parse_arrays(match[2]);
@@ -100,7 +102,7 @@ std::optional<ShapeLetters> parse_letters(std::string_view shapes) {
       for (std::size_t i = 1; i + 1 < array.axes.size(); ++i)
         if (array.axes[i] == "..." && array.axes[i - 1].size() > 1 && array.axes[i + 1].size() > 1)
           return std::nullopt;
-  return ShapeLetters{*inputs, *results, !match[3].matched};
+  return ShapeLetters{*inputs, *results, match[3].length() <= 1};
 }
 
 bool fits(const ShapeLetters& letters, const std::vector<kiln::Shape>& inputs,
