@@ -32,7 +32,7 @@ def text(value):
 
 
 def wrapped(before, value, indent):
-    """Lines of at most 120 columns, none of which begins like a list or a heading."""
+    """Lines of at most 120 columns. No line begins like a list or a heading."""
     lines, line = [], before
     for word in value.split():
         begins = re.fullmatch(r"[-+*#>=|]+|\d+[.)]", word)

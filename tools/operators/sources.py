@@ -79,6 +79,8 @@ class Calls:
         if key in self.operators:
             return self.operators[key]
         if key in seen or key not in self.bodies:
+            if key not in seen and scope == "F::random":
+                return self.of("F", f"random_{name}", (*seen, key)) or self.of("F", name, (*seen, key))
             inherited = "F::contrib_operators" if scope == "F::contrib" else "F" if scope == "F::npx" else None
             return self.of(inherited, name, (*seen, key)) if inherited and key not in seen else []
         body = self.bodies[key]

@@ -23,7 +23,7 @@ namespace kiln {
 class KILN_API F : public PlainFunctions {
  public:
   using Where = std::source_location;
-  using Tensors = std::vector<Tensor>;
+  using Tensors = std::vector<Tensor>;  ///< lists of inputs, and several results
 
   /// "ndarray" in eager mode, "symbol" while recording.
   static std::string_view name();
@@ -576,6 +576,8 @@ class KILN_API F : public PlainFunctions {
   /// Evenly spaced numbers from start to stop. Shapes: -> (num). `kiln ops _linspace` has the rest.
   static Tensor linspace(Number start, Number stop, std::int64_t num, const LinspaceOptions& options = {},
                          Where where = Where::current());
+  /// An array of the values, of rank 1, of rows, of this shape, or nested as deep as the vectors: as the
+  /// constructors of Tensor.
   template <class = void>
   static Tensor array(std::initializer_list<double> values, DType dtype = DType::f32) {
     return Tensor(values, dtype);
@@ -631,15 +633,22 @@ class KILN_API F : public PlainFunctions {
   struct contrib_operators;
   struct contrib;
   struct linalg;
+  /// An object with the functions of its type, for Python's spelling. All are static, so that
+  /// `F::linalg::gemm2(a, b)` is the same.
+  /// @{
   static struct random random();
   static struct contrib contrib();
   static struct linalg linalg();
+  /// @}
 
   /// MXNet's numpy operators and its extension of them, `F.npx().relu(F.np().exp(x))`: see kiln/f_numpy.h.
   struct numpy;
   struct npx;
+  /// As random().
+  /// @{
   static struct numpy np();
   static struct npx npx();
+  /// @}
 };
 
 /// The operators outside of networks, as MXNet's module: `nd::zeros({2, 3})`, `nd::random::normal(0, 1,

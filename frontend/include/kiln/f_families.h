@@ -8,30 +8,43 @@ namespace kiln {
 
 /// `F.random().uniform(...)`, `nd::random::uniform(...)`.
 struct KILN_API F::random {
+  /// Random numbers that are uniform in [low, high). Shapes: -> shape. `kiln ops uniform` has the rest.
   static Tensor uniform(Number low = 0, Number high = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                         Where where = Where::current()) {
     return random_uniform(low, high, shape, dtype, where);
   }
+  /// Random numbers of the normal distribution with mean loc and standard deviation scale. Shapes: -> shape.
+  /// `kiln ops normal` has the rest.
   static Tensor normal(Number loc = 0, Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                        Where where = Where::current()) {
     return random_normal(loc, scale, shape, dtype, where);
   }
+  /// Random numbers of the exponential distribution with rate lam. Shapes: -> shape.
+  /// `kiln ops _random_exponential` has the rest.
   static Tensor exponential(Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                             Where where = Where::current()) {
     return random_exponential(scale, shape, dtype, where);
   }
+  /// Random numbers of the gamma distribution with shape parameter alpha and scale beta. Shapes: -> shape.
+  /// `kiln ops _random_gamma` has the rest.
   static Tensor gamma(Number alpha = 1, Number beta = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                       Where where = Where::current()) {
     return random_gamma(alpha, beta, shape, dtype, where);
   }
+  /// Random numbers of the Poisson distribution with mean lam. Shapes: -> shape. `kiln ops _random_poisson`
+  /// has the rest.
   static Tensor poisson(Number lam = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                         Where where = Where::current()) {
     return random_poisson(lam, shape, dtype, where);
   }
+  /// Random integers that are uniform in [low, high). Shapes: -> shape. `kiln ops _random_randint` has the
+  /// rest.
   static Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape = {1},
                         DType dtype = DType::i32, Where where = Where::current()) {
     return random_randint(low, high, shape, dtype, where);
   }
+  /// Puts the slices along the first axis in a random order. Shapes: data (N, ...) -> (N, ...).
+  /// `kiln ops shuffle` has the rest.
   static Tensor shuffle(const Tensor& data, Where where = Where::current()) {
     return F::shuffle(data, where);
   }

@@ -16,7 +16,7 @@ struct NumpyReduceOptions {
   std::optional<DType> dtype = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of np::max and np::min.
@@ -25,7 +25,7 @@ struct NumpyExtremeOptions {
   Axes axis = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of np::var and np::std.
@@ -38,7 +38,7 @@ struct NumpyMomentOptions {
   std::int64_t ddof = 0;
   /// Whether reduced axes are kept, with extent 1. Default: False.
   bool keepdims = false;
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// MXNet's numpy operators: `F.np().sum(x)`. Unlike F's own they follow numpy: a full reduction has rank 0,
@@ -387,7 +387,9 @@ struct KILN_API F::npx : F {
   ///
   /// Files keep the mode that they were written in. Thread rule: call it before other threads compute.
   static void set_np();
+  /// Ends set_np(): classic operators and arrays again.
   static void reset_np();
+  /// Whether the program is in numpy mode.
   static bool is_np_shape();
   /// The same: this version has one switch for both.
   static bool is_np_array();

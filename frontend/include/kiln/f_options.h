@@ -19,11 +19,14 @@ namespace kiln {
 /// A number that keeps whether it was given as an integer: "1" or "1.0" in files.
 class Number {
  public:
+  /// From a number of C++.
   Number(double v) : value_(v) {}
   Number(float v) : value_(v) {}
   template <std::integral I>
   Number(I v) : value_(static_cast<double>(v)), integral_(true) {}
+  /// The number, rounded to double.
   double value() const { return value_; }
+  /// Whether it was given as an integer.
   bool integral() const { return integral_; }
 
  private:
@@ -35,11 +38,15 @@ class Number {
 class Axes {
  public:
   Axes() = default;
+  /// One axis, or a list of axes; negative: from the end.
   Axes(std::int64_t axis) : shape_{axis}, given_(true), single_(true) {}
   Axes(std::initializer_list<std::int64_t> axes) : shape_(axes), given_(true) {}
   Axes(const Shape& axes) : shape_(axes), given_(true) {}
+  /// Whether axes are given, maybe an empty list.
   bool given() const { return given_; }
+  /// Whether it is one axis, not a list: 1 instead of (1,) in files.
   bool single() const { return single_; }
+  /// The axes in the order of the list; empty if none are given.
   const Shape& shape() const { return shape_; }
 
  private:
@@ -53,6 +60,7 @@ class Axes {
 template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
+/// Options with this axis, and the defaults of all others.
 template <class Options>
 Options with_axis(Integer auto axis) {
   Options options;
@@ -256,7 +264,7 @@ struct FullyConnectedOptions {
   /// Whether all axes of data except the first are the features of a row. False: the last axis alone.
   /// Default: True.
   std::optional<bool> flatten = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::Convolution and npx::convolution.
@@ -283,7 +291,7 @@ struct ConvolutionOptions {
   /// The order of the axes of data and result. None and orders that begin with NC are supported; others
   /// throw.
   std::optional<std::string> layout = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::Deconvolution.
@@ -315,7 +323,7 @@ struct DeconvolutionOptions {
   /// The order of the axes of data and result. None and orders that begin with NC are supported; others
   /// throw.
   std::optional<std::string> layout = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::UpSampling.
@@ -328,7 +336,7 @@ struct UpSamplingOptions {
   std::optional<std::int64_t> num_filter = {};
   /// nearest: whether several images are joined along the channels or added. Default: concat.
   std::optional<std::string> multi_input_mode = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::SequenceMask, F::SequenceLast and F::SequenceReverse.
@@ -340,7 +348,7 @@ struct SequenceOptions {
   std::optional<Number> value = {};  ///< SequenceMask only
   /// The axis of the steps: 0, or 1 for data (N, T, ...). Default: 0.
   std::optional<std::int64_t> axis = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::Pooling and npx::pooling.
@@ -365,7 +373,7 @@ struct PoolingOptions {
   /// The order of the axes of data and result. None and orders that begin with NC are supported; others
   /// throw.
   std::optional<std::string> layout = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::BatchNorm and npx::batch_norm.
@@ -380,7 +388,7 @@ struct BatchNormOptions {
   std::optional<bool> use_global_stats = {};
   /// The axis of the channels; negative from the end. Default: 1.
   std::optional<std::int64_t> axis = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::LayerNorm and npx::layer_norm.
@@ -389,7 +397,7 @@ struct LayerNormOptions {
   std::optional<std::int64_t> axis = {};
   /// Added to the variance. Default: 9.999999747378752e-06.
   std::optional<Number> eps = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::LeakyReLU and npx::leaky_relu.
@@ -403,7 +411,7 @@ struct LeakyReLUOptions {
   /// rrelu: the bound of slopes. In training each element has its own, uniform between both; in prediction
   /// their mean. Default: 0.33399999141693115.
   std::optional<Number> upper_bound = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::softmax, F::log_softmax, F::softmin, npx::softmax and npx::log_softmax.
@@ -414,7 +422,7 @@ struct SoftmaxOptions {
   std::optional<Number> temperature = {};
   /// The result's dtype; None: the input's.
   std::optional<DType> dtype = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::sum, F::mean, F::prod, F::max, F::min, F::nansum and F::nanprod.
@@ -425,7 +433,7 @@ struct ReduceOptions {
   std::optional<bool> keepdims = {};
   /// Whether axis lists the kept axes instead; None and () then reduce nothing. Default: False.
   std::optional<bool> exclude = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::norm.
@@ -436,7 +444,7 @@ struct NormOptions {
   Axes axis = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::argmax, F::argmin, np::argmax and np::argmin.
@@ -445,7 +453,7 @@ struct ArgReduceOptions {
   std::optional<std::int64_t> axis = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::sort.
@@ -456,7 +464,7 @@ struct SortOptions {
   std::optional<std::int64_t> axis = -1;
   /// Whether the least element is first, else the greatest. Default: True.
   std::optional<bool> is_ascend = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::argsort.
@@ -468,7 +476,7 @@ struct ArgsortOptions {
   /// The dtype of the indices, which are converted as by Cast: float32 holds all up to 2^24. Default:
   /// float32.
   std::optional<DType> dtype = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::topk and F::topk_both.
@@ -484,7 +492,7 @@ struct TopkOptions {
   /// The dtype of the indices, which are converted as by Cast: float32 holds all up to 2^24. Default:
   /// float32.
   std::optional<DType> dtype = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::cumsum.
@@ -493,7 +501,7 @@ struct CumsumOptions {
   std::optional<std::int64_t> axis = {};
   /// The result's dtype; None: that of a, int64 for bool.
   std::optional<DType> dtype = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::reshape and F::Reshape.
@@ -504,7 +512,7 @@ struct ReshapeOptions {
   Shape shape = {};
   /// Whether data and shape are read from their ends; -4 then follows its two extents. Default: False.
   std::optional<bool> reverse = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::transpose.
@@ -512,35 +520,35 @@ struct TransposeOptions {
   /// The permutation: each axis of data once; negative: from the end. (): the axes in reverse order. Default:
   /// ().
   Shape axes = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::expand_dims.
 struct AxisOptions {
   /// The position of the new axis in the result; negative: from the end. Required.
   std::int64_t axis = 0;
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::squeeze.
 struct SqueezeOptions {
   /// The axes to remove; negative: from the end. None: all of extent 1. An axis of another extent throws.
   Axes axis = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::concat and F::Concat.
 struct ConcatOptions {
   /// The joined axis; negative: from the end. Default: 1.
   std::optional<std::int64_t> dim = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::stack.
 struct StackOptions {
   /// The position of the new axis in the result; negative: from the end. Default: 0.
   std::optional<std::int64_t> axis = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::split and F::SliceChannel.
@@ -551,7 +559,7 @@ struct SplitOptions {
   std::optional<std::int64_t> axis = {};
   /// Whether the axis is removed from parts of one element. Default: False.
   std::optional<bool> squeeze_axis = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::slice_axis.
@@ -561,7 +569,7 @@ struct SliceAxisOptions {
   /// The first position; negative: from the end of the axis. Required.
   std::int64_t begin = 0;
   std::optional<std::int64_t> end = {};  ///< not given: to the end of the axis
-  std::string name = {};
+  std::string name = {};                 ///< of the node
 };
 
 /// Arguments of F::clip.
@@ -570,7 +578,7 @@ struct ClipOptions {
   Number a_min = 0;
   /// The upper bound. Required.
   Number a_max = 0;
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::one_hot.
@@ -583,7 +591,7 @@ struct OneHotOptions {
   std::optional<Number> off_value = {};
   /// The result's dtype. Default: float32.
   std::optional<DType> dtype = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::take.
@@ -593,7 +601,7 @@ struct TakeOptions {
   /// An index outside of [0, D): clip takes the nearest, or throws under Check::indices; wrap takes it modulo
   /// D; raise throws, for a negative one too. Default: clip.
   std::optional<std::string> mode = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::pick and npx::pick.
@@ -605,7 +613,7 @@ struct PickOptions {
   /// An index outside of [0, D): clip takes the nearest, or throws under Check::indices; wrap takes it modulo
   /// D. Default: clip.
   std::optional<std::string> mode = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::pad and F::Pad.
@@ -616,7 +624,7 @@ struct PadOptions {
   std::vector<std::int64_t> pad_width = {};  ///< before and after, for each axis
   /// The number of the border in the mode constant. Default: 0.0.
   std::optional<Number> constant_value = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::repeat.
@@ -625,7 +633,7 @@ struct RepeatOptions {
   std::int64_t repeats = 1;
   /// The axis; negative: from the last. None: the elements in C order.
   std::optional<std::int64_t> axis = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::swapaxes and F::SwapAxis.
@@ -634,7 +642,7 @@ struct SwapAxesOptions {
   std::int64_t dim1 = 0;
   /// The second axis; negative: from the end. Default: 0.
   std::int64_t dim2 = 0;
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::random_uniform.
@@ -647,7 +655,7 @@ struct RandomUniformOptions {
   Shape shape = {};
   /// The result's dtype; None: float32.
   std::optional<DType> dtype = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::random_normal.
@@ -660,7 +668,7 @@ struct RandomNormalOptions {
   Shape shape = {};
   /// The result's dtype; None: float32.
   std::optional<DType> dtype = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::GroupNorm.
@@ -669,14 +677,14 @@ struct GroupNormOptions {
   std::optional<std::int64_t> num_groups = {};
   /// Added to the variance. Default: 9.999999747378752e-06.
   std::optional<Number> eps = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::InstanceNorm.
 struct InstanceNormOptions {
   /// Added to the variance. Default: 0.0010000000474974513.
   std::optional<Number> eps = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::moments.
@@ -685,7 +693,7 @@ struct MomentsOptions {
   Axes axes = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::LinearRegressionOutput, F::MAERegressionOutput and F::LogisticRegressionOutput.
@@ -694,14 +702,14 @@ struct MomentsOptions {
 struct RegressionOutputOptions {
   /// The factor of the gradient of data. Default: 1.0.
   std::optional<Number> grad_scale = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::smooth_l1.
 struct SmoothL1Options {
   /// The pieces meet at |x| = 1 / scalar^2. Default: 1.0.
   std::optional<Number> scalar = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::contrib::BilinearResize2D.
@@ -721,7 +729,7 @@ struct BilinearResize2DOptions {
   std::optional<std::string> mode = {};
   /// Whether the corners of data are the corners of the result. False: the borders are. Default: True.
   std::optional<bool> align_corners = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::broadcast_axis.
@@ -730,7 +738,7 @@ struct BroadcastAxisOptions {
   Axes axis = {};
   /// The new extent of each of them. Default: ().
   Axes size = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::split_v2.
@@ -741,7 +749,7 @@ struct SplitV2Options {
   std::int64_t axis = 0;
   /// Whether the axis is removed from parts of one element. Default: False.
   bool squeeze_axis = false;
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::eye.
@@ -751,7 +759,7 @@ struct EyeOptions {
   std::optional<std::int64_t> k = {};
   /// The result's dtype. Default: float32.
   std::optional<DType> dtype = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::linspace.
@@ -760,7 +768,7 @@ struct LinspaceOptions {
   std::optional<bool> endpoint = {};
   /// The result's dtype. Default: float32.
   std::optional<DType> dtype = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::linalg::gemm and F::linalg::gemm2.
@@ -774,7 +782,7 @@ struct GemmOptions {
   std::optional<Number> beta = {};  ///< gemm only
   /// The axis of the rows of all matrices; the columns are along the last axis. Default: -2.
   std::optional<std::int64_t> axis = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::linalg::syrk.
@@ -783,7 +791,7 @@ struct SyrkOptions {
   std::optional<bool> transpose = {};
   /// The factor of the product. Default: 1.0.
   std::optional<Number> alpha = {};
-  std::string name = {};
+  std::string name = {};  ///< of the node
 };
 
 }  // namespace kiln

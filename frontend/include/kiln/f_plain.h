@@ -14,7 +14,7 @@ namespace kiln {
 class KILN_API PlainFunctions {
  public:
   using Where = std::source_location;
-  using Tensors = std::vector<Tensor>;
+  using Tensors = std::vector<Tensor>;  ///< lists of inputs, and several results
 
   // functions: written by tools/reference, from the definitions.
   /// The absolute value of x. `kiln ops abs` has the rest.

@@ -12,21 +12,22 @@ namespace kiln {
 /// The reference of one operator of graphs and symbol files. Texts are plain sentences without line ends; `g`
 /// is the gradient of the result. A field is empty where there is nothing to say.
 struct OpDoc {
+  /// A named argument, as files write it.
   struct Attribute {
-    std::string name;
+    std::string name;                     ///< MXNet's
     std::string kind;                     ///< "integer", "tuple or None", "one of relu, sigmoid"
     std::optional<std::string> fallback;  ///< the default as in files; nothing: required
     std::string meaning;                  ///< one sentence
     std::string ignored;                  ///< reason why no result depends on it; empty if results do
   };
-  std::string name;                  ///< MXNet's
-  std::vector<std::string> aliases;  ///< MXNet's other names
-  std::string family;                ///< "pointwise functions"
-  std::string summary;               ///< one sentence
-  std::vector<std::string> inputs;   ///< names in order
-  bool variadic = false;             ///< takes a list of inputs
-  bool plain = false;                ///< has always these inputs, one result, and no input that it updates
-  std::vector<Attribute> attributes;
+  std::string name;                    ///< MXNet's
+  std::vector<std::string> aliases;    ///< MXNet's other names
+  std::string family;                  ///< "pointwise functions"
+  std::string summary;                 ///< one sentence
+  std::vector<std::string> inputs;     ///< names in order
+  bool variadic = false;               ///< takes a list of inputs
+  bool plain = false;                  ///< has always these inputs, one result, and no input that it updates
+  std::vector<Attribute> attributes;   ///< in MXNet's order
   std::vector<std::string> spellings;  ///< in C++: "F::relu", "np::exp", "Tensor::relu", "nn::Activation"
   std::string spelling;                ///< the C++ name that the definition asks for, or "none"
 
