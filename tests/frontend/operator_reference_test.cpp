@@ -84,10 +84,14 @@ std::vector<Shape> shapes_of(const std::vector<Tensor>& arrays) {
   return shapes;
 }
 
-/// Whether the dtype of the sample reaches an input.
+/// Whether the dtype of the sample reaches an input, and whether it reaches all inputs.
 bool takes_dtype(const Sample& sample) {
   return std::any_of(sample.inputs.begin(), sample.inputs.end(),
                      [](const Input& i) { return !i.dtype && i.shape.elements() > 0; });
+}
+bool of_one_dtype(const Sample& sample) {
+  return takes_dtype(sample) && std::none_of(sample.inputs.begin(), sample.inputs.end(),
+                                             [](const Input& i) { return i.dtype.has_value(); });
 }
 
 /// The dtypes that the beginning of the field `dtypes` promises; nothing for an unknown beginning.
@@ -103,12 +107,14 @@ std::optional<std::vector<DType>> promised_dtypes(const std::string& text) {
   return std::nullopt;
 }
 
-/// The dtypes with which some sample is accepted.
+/// The dtypes with which some sample is accepted; of samples of one dtype, if there are any.
 std::vector<DType> accepted_dtypes(const Called& called) {
+  const auto& samples = called.samples;
+  const auto used = std::any_of(samples.begin(), samples.end(), of_one_dtype) ? of_one_dtype : takes_dtype;
   std::vector<DType> accepted;
   for (const DType dtype : all_dtypes)
-    for (const Sample& sample : called.samples)
-      if (takes_dtype(sample) && results_of(called.doc.name, sample, dtype)) {
+    for (const Sample& sample : samples)
+      if (used(sample) && results_of(called.doc.name, sample, dtype)) {
         accepted.push_back(dtype);
         break;
       }
@@ -199,6 +205,7 @@ TEST_CASE("every operator has a complete reference", "[complete]") {
 TEST_CASE("the dtypes of a reference are the ones that calls accept", "[dtypes]") {
   for (const Called& called : called_operators()) {
     if (std::none_of(called.samples.begin(), called.samples.end(), takes_dtype)) continue;
+    if (called.doc.dtypes.starts_with("Any that the subgraph")) continue;
     INFO(called.doc.name << ": " << called.doc.dtypes);
     const std::optional<std::vector<DType>> promised = promised_dtypes(called.doc.dtypes);
     CHECK(promised.has_value());
@@ -291,7 +298,9 @@ TEST_CASE("a function of each element has the NaN of its reference", "[nan]") {
       CHECK(results == std::vector<double>(17, wanted));
     } else if (std::regex_match(called.doc.nan, std::regex(R"(NaN(?! is\b).*)"))) {
       CHECK(std::all_of(results.begin(), results.end(), [](double v) { return std::isnan(v); }));
-    } else {
+    } else if (called.doc.nan.starts_with("Copied")) {
+      CHECK(std::any_of(results.begin(), results.end(), [](double v) { return std::isnan(v); }));
+    } else if (called.doc.nan.find("NaN if") == std::string::npos) {
       CHECK(std::none_of(results.begin(), results.end(), [](double v) { return std::isnan(v); }));
     }
   }

@@ -37,6 +37,17 @@ bool is_letter(const std::string& token) {
   return std::regex_match(token, letter);
 }
 
+/// Whether the dots are no axes of a name: "(D1, ..., Dk)" counts letters, and of "(..., 1, ...)" the two
+/// differ.
+bool counts_letters(const Array& array) {
+  const auto& axes = array.axes;
+  static const std::regex numbered(R"(.*\b[A-Za-z]\d\b.*)");
+  if (std::count(axes.begin(), axes.end(), "...") > 1) return true;
+  for (std::size_t i = 1; i < axes.size(); ++i)
+    if (axes[i] == "..." && std::regex_match(axes[i - 1], numbered)) return true;
+  return false;
+}
+
 /// The search for extents: arrays one after another, each token of an array in turn.
 class Search {
  public:
@@ -96,12 +107,8 @@ std::optional<ShapeLetters> parse_letters(std::string_view shapes) {
   if (!std::regex_match(text, match, form)) return std::nullopt;
   const auto inputs = parse_arrays(match[1]), results = parse_arrays(match[2]);
   if (!inputs || !results || results->empty()) return std::nullopt;
-  // "(D1, ..., Dk)" counts letters: its dots are no axes of a name.
   for (const auto* arrays : {&*inputs, &*results})
-    for (const Array& array : *arrays)
-      for (std::size_t i = 1; i + 1 < array.axes.size(); ++i)
-        if (array.axes[i] == "..." && array.axes[i - 1].size() > 1 && array.axes[i + 1].size() > 1)
-          return std::nullopt;
+    if (std::any_of(arrays->begin(), arrays->end(), counts_letters)) return std::nullopt;
   return ShapeLetters{*inputs, *results, match[3].length() <= 1};
 }
 
