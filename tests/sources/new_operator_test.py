@@ -108,15 +108,15 @@ def compile_unit(layer, copy, name, text, *options):
 
 def link(copy, layer, new_object):
     """The library with another object of a layer of one unit, in a folder of its own."""
-    listed = subprocess.run([ninja, "-C", build, "-t", "commands", "-s", "libkiln.so"], capture_output=True, text=True, check=True).stdout
-    command = next(line for line in listed.split("\n") if " -shared " in line)
+    target = (build / "libkiln.so").resolve().name  # libkiln.so.0.1.0
+    command = subprocess.run([ninja, "-C", build, "-t", "commands", "-s", target], capture_output=True, text=True, check=True).stdout
     objects = re.findall(rf"\S*/{layer}\.dir/\S+\.o\b", command)
     if len(objects) != 1:
         sys.exit(f"{layer} has {len(objects)} objects, not one: adapt this test")
     library = copy / "library/libkiln.so.0.1"
     library.parent.mkdir()
     command = command.replace(objects[0], str(new_object))
-    command, count = re.subn(r" -o \S*libkiln\.so\S*", f" -o {library}", command)
+    command, count = re.subn(r" -o \S*libkiln\.so\S*", f" -o {library}", command.strip())
     if count != 1:
         sys.exit("the link command has no output: adapt this test")
     subprocess.run(command, shell=True, check=True, cwd=build)

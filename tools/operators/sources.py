@@ -126,7 +126,7 @@ class Calls:
                 operators = self._layer(name, members, helpers, bases)
                 if bases.get(name) == "Conv" and name != "Conv":
                     operators = [op for op in operators if (op.name == "Deconvolution") == name.endswith("Transpose")]
-                if operators:
+                if operators and name != "Layer":
                     found[header, prefix, name] = operators
         return found
 
@@ -139,8 +139,8 @@ class Calls:
         if not operators and bases.get(name) in members and bases[name] != name:
             operators = self._layer(bases[name], members, helpers, bases)
         if not operators:
-            for function in re.findall(r"\bF[.:]+(\w+)\(", body):
-                operators += self.of("F", function)[:1]
+            functions = set(re.findall(r"\bF[.:]+(\w+)\(", body))
+            operators = self.of("F", functions.pop())[:1] if len(functions) == 1 else []
         return list({op.name: op for op in operators}.values())
 
 
