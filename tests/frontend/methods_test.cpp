@@ -195,3 +195,19 @@ TEST_CASE("methods in numpy mode are numpy's", "[tensor][methods]") {
   CHECK(x.repeat(2, 1).shape() == Shape{2, 6});
   CHECK(same_bits(x.sin(), np::sin(x)));
 }
+
+TEST_CASE("functions of one array are methods, though MXNet has none", "[tensor][methods]") {
+  const Tensor x{-0.5, 0, 0.25, 2};
+  CHECK(same_bits(x.erf(), F::erf(x)));
+  CHECK(same_bits(x.erfinv(), F::erfinv(x)));
+  CHECK(same_bits(x.gamma(), F::gamma(x)));
+  CHECK(same_bits(x.gammaln(), F::gammaln(x)));
+  CHECK(same_bits(x.softsign(), F::softsign(x)));
+  CHECK(same_bits(x.negative(), F::negative(x)));
+  CHECK(same_bits(x.logical_not(), F::logical_not(x)));
+  CHECK(same_bits(x[slice(1)].identity(), x[slice(1)]));
+  Tensor y = x.copy();
+  y.attach_grad();
+  autograd::record([&] { return y * y.stop_gradient(); }).backward();
+  CHECK(same_bits(y.grad(), x));
+}
