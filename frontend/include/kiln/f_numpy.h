@@ -41,9 +41,10 @@ struct NumpyMomentOptions {
   std::string name = {};  ///< of the node
 };
 
-/// MXNet's numpy operators: `F.np().sum(x)`. Unlike F's own they follow numpy: a full reduction has rank 0,
-/// comparisons give bool, integers promote to floats and divide as float32, binary operators broadcast. They
-/// record nodes of MXNet's numpy mode; a graph with one of them is exported in that mode. Otherwise as F.
+/// MXNet's numpy operators: `F.np().sum(x)`. Unlike F's own they follow numpy. A full reduction has rank 0.
+/// Binary operators broadcast; a float and an integer give a float, integers divide as float32, comparisons
+/// give bool. They record nodes of MXNet's numpy mode; a graph with one of them is exported in that mode.
+/// Otherwise as F, with the rules that its comments leave out.
 struct KILN_API F::numpy {
   // functions of np: written by tools/reference, from the definitions.
   /// The absolute value of x. `kiln ops _npi_absolute` has the rest.
