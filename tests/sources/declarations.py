@@ -275,6 +275,8 @@ class Reader:
         if "operator" in texts or before_bracket < before_value:
             if {"default", "delete"} & set(texts[-1:]) or "override" in texts or "~" in texts:
                 return
+            if texts[-1] == "noexcept" and ("=" in texts or texts[before_bracket - 1] == scope.rpartition("::")[2]):
+                return  # a move
             if before_bracket >= 2 and texts[before_bracket - 2] == "::" and "operator" not in texts:
                 return  # the definition of a member that its class declares
             if "operator" in texts:
@@ -300,11 +302,15 @@ def declarations(text):
 
 
 def is_covered(declaration, all_of_header):
-    """Whether another comment says it: a class's comment for its only constructor, an option's for options of that name in later structs."""
+    """Whether another comment says it.
+
+    The comment of a class is that of its only constructor and of its only call operator, the comment of an option that of the same option
+    in later structs.
+    """
     owner = declaration.scope.rpartition("::")[2]
-    if declaration.kind == "function" and declaration.name == owner:
-        constructors = [d for d in all_of_header if (d.kind, d.name, d.scope) == ("function", owner, declaration.scope)]
-        return len(constructors) == 1 and any(d.documented for d in all_of_header if d.kind == "type" and d.full_name == declaration.scope)
+    if declaration.kind == "function" and declaration.name in (owner, "operator()"):
+        overloads = [d for d in all_of_header if (d.kind, d.name, d.scope) == (declaration.kind, declaration.name, declaration.scope)]
+        return len(overloads) == 1 and any(d.documented for d in all_of_header if d.kind == "type" and d.full_name == declaration.scope)
     if declaration.kind == "member" and owner.endswith("Options"):
         alike = [d for d in all_of_header if (d.kind, d.name) == ("member", declaration.name) and d.scope.endswith("Options")]
         return alike[0].documented

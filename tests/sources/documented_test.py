@@ -1,10 +1,11 @@
 """Whether every public function, type, member and enumerator has a comment: `///` above it or its group, or `///<` after it.
 
-Overloads share one. A class's comment is that of its only constructor, an option's that of the same option in later structs of the header.
+Overloads share one. The comment of a class is that of its only constructor and call operator, the comment of an option that of the same option
+in later structs of the header.
 
 usage: documented_test.py SOURCE_FOLDER [--list]
 
---list prints the declarations without a comment. Not counted: defaulted and deleted functions, destructors, overrides, friends.
+--list prints the declarations without a comment. Not counted: defaulted and deleted functions, destructors, moves, overrides, friends.
 """
 
 import collections

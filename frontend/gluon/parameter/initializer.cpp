@@ -52,7 +52,7 @@ Initializer::Initializer(const std::string& name, std::source_location where) {
 }
 
 const std::string& Initializer::text() const {
-  static constinit const std::string none;
+  static const std::string none;
   return impl_ ? impl_->text : none;
 }
 

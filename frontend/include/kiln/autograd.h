@@ -22,7 +22,7 @@
 /// itself.
 namespace kiln::autograd {
 
-using Tensors = std::vector<Tensor>;
+using Tensors = std::vector<Tensor>;  ///< several arrays
 
 /// This thread's training mode: BatchNorm uses the batch's statistics, Dropout drops elements.
 KILN_API bool is_training();
@@ -53,6 +53,7 @@ class KILN_API ModeScope {
 /// Records calls, in training mode unless told otherwise: `with autograd.record():`.
 class KILN_API Record : detail::ModeScope {
  public:
+  /// The training mode while gradients are computed.
   [[nodiscard]] explicit Record(bool train = true) : ModeScope(true, train) {}
 };
 /// The result of `fn`, called inside Record:
@@ -97,7 +98,7 @@ struct GradOptions {
   std::optional<bool> retain_graph = {};
   /// Records the computation of the gradients, which can be differentiated then.
   bool create_graph = false;
-  bool train = true;
+  bool train = true;  ///< the training mode while gradients are computed
 };
 /// The gradients of `heads` with respect to `variables`: arrays with a gradient attached, or any recorded
 /// ones. Attached gradients stay as they are. Throws as backward(), and for a variable that no head depends

@@ -28,8 +28,9 @@ class KILN_API Stack {
   Batch operator()(std::span<const Sample> samples, Where where = Where::current()) const;
 };
 
+/// Options of Pad.
 struct PadOptions {
-  double val = 0;
+  double val = 0;                             ///< the padding
   std::optional<DType> dtype = {};            ///< default: the samples' dtype
   std::optional<std::int64_t> round_to = {};  ///< each extent becomes a multiple of it
 };

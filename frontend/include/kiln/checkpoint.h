@@ -14,13 +14,14 @@
 
 namespace kiln {
 
+/// Options of CheckpointManager.
 struct CheckpointOptions {
   int keep = 3;  ///< the newest checkpoints that are kept; at least 1
 };
 
 /// The place in a run that a CheckpointManager has restored.
 struct Checkpoint {
-  std::string path;
+  std::string path;                       ///< the folder of the checkpoint
   std::int64_t step = 0;                  ///< the updates that the (first) Trainer had made
   std::map<std::string, double> numbers;  ///< the program's own, from save()
 };

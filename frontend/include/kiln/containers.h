@@ -36,6 +36,7 @@ namespace nn {
 /// Runs its children in order. Children may be any blocks.
 class KILN_API Sequential : public Block {
  public:
+  /// Without children: add() appends them.
   explicit Sequential(const BlockOptions& options = {});
   /// With children, as add(): `Sequential net{nn::Flatten(), nn::Dense(10)}`. Copies of blocks are the same
   /// blocks. One block of this class is copied, not added.
@@ -63,6 +64,7 @@ class KILN_API Sequential : public Block {
 /// A Sequential of HybridBlocks, which can be compiled as a whole.
 class KILN_API HybridSequential : public HybridBlock {
  public:
+  /// Without children: add() appends them.
   explicit HybridSequential(const BlockOptions& options = {});
   /// With children, as add(): `HybridSequential net{nn::Flatten(), nn::Dense(10)}`. Copies of blocks are the
   /// same blocks. One block of this class is copied, not added.
@@ -70,6 +72,7 @@ class KILN_API HybridSequential : public HybridBlock {
   explicit HybridSequential(detail::Added first, B&&... others) : HybridSequential(BlockOptions{}) {
     add(std::move(first), std::forward<B>(others)...);
   }
+  /// Adds children, numbered from 0.
   template <std::convertible_to<detail::Added>... B>
   void add(detail::Added first, B&&... others) {
     [[maybe_unused]] const std::source_location where = first.where;
@@ -77,6 +80,7 @@ class KILN_API HybridSequential : public HybridBlock {
     detail::add_children(*this, blocks);
   }
   using Block::operator[];
+  /// A container of these children, which are the same blocks.
   HybridSequential operator[](Slice s) const;
 
  protected:
@@ -96,15 +100,20 @@ class KILN_API Concurrent : public Sequential {
   int axis_;
 };
 
+/// Options of HybridConcurrent, for a name prefix.
 struct HybridConcurrentOptions {
-  int axis = -1;
-  std::optional<std::string> prefix = {};
+  int axis = -1;                           ///< the axis along which results are joined
+  std::optional<std::string> prefix = {};  ///< of the block's name; nothing: made from its class
 };
+/// Concurrent of HybridBlocks, which can be compiled as a whole.
 class KILN_API HybridConcurrent : public HybridSequential {
  public:
+  /// Without children: add() appends them.
+  /// @{
   explicit HybridConcurrent(int axis = -1, const BlockOptions& options = {});
   explicit HybridConcurrent(const HybridConcurrentOptions& options)
       : HybridConcurrent(options.axis, BlockOptions{.prefix = options.prefix}) {}
+  /// @}
 
  protected:
   Tensors hybrid_forward(F& F, const Tensors& inputs) override;
@@ -125,11 +134,16 @@ class KILN_API Identity : public HybridBlock {
 /// A block from an operator's name ("relu") or a function of F and tensors.
 class KILN_API HybridLambda : public HybridBlock {
  public:
+  /// From the inputs of a call to its results.
   using Function = std::function<Tensors(F& F, const Tensors& inputs)>;
+  /// The operator of F named `op_name`. Throws if there is none.
+  /// @{
   explicit HybridLambda(const std::string& op_name, const BlockOptions& options = {},
                         Where where = Where::current());
   explicit HybridLambda(const char* op_name, const BlockOptions& options = {}, Where where = Where::current())
       : HybridLambda(std::string(op_name), options, where) {}
+  /// @}
+  /// A function of F and one tensor, or of two.
   template <class Fn>
   requires std::is_invocable_v<Fn, F&, const Tensor&>
   explicit HybridLambda(Fn fn, const BlockOptions& options = {})
@@ -155,11 +169,16 @@ class KILN_API HybridLambda : public HybridBlock {
 /// The same for a function that reads values, which cannot be compiled.
 class KILN_API Lambda : public Block {
  public:
+  /// A function of one tensor.
   using Function = std::function<Tensor(const Tensor&)>;
+  /// The operator of F named `op_name`. Throws if there is none.
+  /// @{
   explicit Lambda(const std::string& op_name, const BlockOptions& options = {},
                   Where where = Where::current());
   explicit Lambda(const char* op_name, const BlockOptions& options = {}, Where where = Where::current())
       : Lambda(std::string(op_name), options, where) {}
+  /// @}
+  /// This function, which runs in each call.
   explicit Lambda(Function fn, const BlockOptions& options = {});
   std::string str() const override;
 

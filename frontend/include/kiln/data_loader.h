@@ -14,11 +14,12 @@
 
 namespace kiln::data {
 
+/// Options of DataLoader, with MXNet's names.
 struct DataLoaderOptions {
-  std::int64_t batch_size = 0;
-  bool shuffle = false;
+  std::int64_t batch_size = 0;          ///< samples of a batch; at least 1, unless `batch_sampler` is given
+  bool shuffle = false;                 ///< whether each loop takes the samples in another random order
   std::optional<Sampler> sampler = {};  ///< instead of `shuffle`
-  LastBatch last_batch = LastBatch::keep;
+  LastBatch last_batch = LastBatch::keep;          ///< the last samples, where they are fewer than a batch
   std::optional<BatchSampler> batch_sampler = {};  ///< instead of all of the above
   BatchifyFn batchify_fn = {};                     ///< default: batchify::Stack
   /// The threads that make batches ahead of the loop; 0: the loop's own thread makes each when it takes it.
@@ -78,7 +79,7 @@ class KILN_API DataLoader {
   /// the iterator throws an error of its making. Throws while tracing, and the errors of the sampler: the
   /// next loop is the next epoch.
   Iterator begin(Where where = Where::current()) const;
-  std::default_sentinel_t end() const { return {}; }
+  std::default_sentinel_t end() const { return {}; }  ///< the end of every loop
 
   /// The place after the batch that the loop has taken last. In the loop's body it means that this batch is
   /// done; after a loop that ran to its end, the next epoch. A batch that failed does not move it until the
@@ -100,7 +101,7 @@ class KILN_API DataLoader::Iterator {
 
   /// Throws at the end. After a batch that failed it takes the next one.
   const Batch& operator*() const;
-  const Batch* operator->() const { return &**this; }
+  const Batch* operator->() const { return &**this; }  ///< the batch's members
   /// Takes the next batch. Throws the error of its making, and has then passed it.
   Iterator& operator++();
   void operator++(int) { ++*this; }

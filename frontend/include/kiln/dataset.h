@@ -26,19 +26,28 @@ class KILN_API Sample {
   using Where = std::source_location;
 
   Sample() = default;
+  /// A sample of these arrays: data, then the label.
+  /// @{
   Sample(Tensor data) : arrays_{std::move(data)} {}
   Sample(Tensor data, Tensor label) : arrays_{std::move(data), std::move(label)} {}
   Sample(std::pair<Tensor, Tensor> both) : Sample(std::move(both.first), std::move(both.second)) {}
   Sample(std::vector<Tensor> arrays) : arrays_(std::move(arrays)) {}
+  /// @}
 
-  std::size_t size() const { return arrays_.size(); }
+  std::size_t size() const { return arrays_.size(); }  ///< the number of arrays
   /// Throws for a sample without that array.
   const Tensor& operator[](IndexAt i) const { return at(static_cast<std::size_t>(i.index), i.where); }
+  /// The first array, and the second. Throws for a sample without it.
+  /// @{
   const Tensor& data(Where where = Where::current()) const { return at(0, where); }
   const Tensor& label(Where where = Where::current()) const { return at(1, where); }
+  /// @}
+  /// All arrays, in order.
+  /// @{
   const std::vector<Tensor>& arrays() const { return arrays_; }
   auto begin() const { return arrays_.begin(); }
   auto end() const { return arrays_.end(); }
+  /// @}
 
   /// Of a structured binding: throws for a sample that has not exactly two arrays.
   template <std::size_t I>
@@ -63,9 +72,10 @@ class KILN_API Dataset {
   /// Sample i is `sample(i)`, for 0 <= i < size. Throws for a size below 0.
   Dataset(std::int64_t size, std::function<Sample(std::int64_t)> sample, Where where = Where::current());
 
-  std::int64_t size() const;
+  std::int64_t size() const;  ///< the number of samples
   /// Throws for an index that is not in the dataset. Samples are made each time, and need not be on the CPU.
   Sample at(std::int64_t i, Where where = Where::current()) const;
+  /// As at().
   Sample operator[](IndexAt i) const { return at(i.index, i.where); }
 
   /// `fn` of each sample. It takes a Sample or its arrays, one or two Tensors, and returns a Sample or its
@@ -125,11 +135,14 @@ class KILN_API Dataset {
 /// shape (). Throws for no arrays, and for arrays of different lengths.
 class KILN_API ArrayDataset : public Dataset {
  public:
+  /// Sample i is row i of each array. Throws for arrays of different lengths.
+  /// @{
   explicit ArrayDataset(std::vector<Tensor> arrays, Where where = Where::current());
   explicit ArrayDataset(const Tensor& data, Where where = Where::current())
       : ArrayDataset(std::vector{data}, where) {}
   ArrayDataset(const Tensor& data, const Tensor& label, Where where = Where::current())
       : ArrayDataset(std::vector{data, label}, where) {}
+  /// @}
 };
 
 /// Samples that are already there.
@@ -151,9 +164,11 @@ KILN_API Tensor scalar(double value, DType dtype = DType::f32);
 
 }  // namespace kiln::data
 
+/// `auto [data, label] = sample`.
 template <>
 struct std::tuple_size<kiln::data::Sample> : std::integral_constant<std::size_t, 2> {};
+/// The type of both.
 template <std::size_t I>
 struct std::tuple_element<I, kiln::data::Sample> {
-  using type = const kiln::Tensor;
+  using type = const kiln::Tensor;  ///< that of get<I>()
 };

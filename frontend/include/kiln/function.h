@@ -45,14 +45,16 @@ namespace kiln::autograd {
 /// Thread rule: one thread at a time; the same holds for backward passes through the call.
 class KILN_API Function : public std::enable_shared_from_this<Function> {
  public:
-  using Tensors = autograd::Tensors;
+  using Tensors = autograd::Tensors;  ///< inputs or results
 
   Function();
   virtual ~Function();
   Function(const Function&) = delete;
   Function& operator=(const Function&) = delete;
 
+  /// The results for these inputs. It runs without Record.
   virtual Tensors forward(const Tensors& inputs) = 0;
+  /// The gradient of each input, from the gradient of each result.
   virtual Tensors backward(const Tensors& head_gradients) = 0;
 
   /// Calls forward() and, inside Record, makes backward() the gradient of the results. Throws at the second
@@ -68,13 +70,16 @@ class KILN_API Function : public std::enable_shared_from_this<Function> {
 
 /// The inputs of apply(), and its line.
 struct FunctionInputs {
+  /// The inputs, and the line that calls.
+  /// @{
   FunctionInputs(std::initializer_list<Tensor> list,
                  std::source_location line = std::source_location::current())
       : arrays(list), where(line) {}
   FunctionInputs(Tensors list, std::source_location line = std::source_location::current())
       : arrays(std::move(list)), where(line) {}
-  Tensors arrays;
-  std::source_location where;
+  /// @}
+  Tensors arrays;              ///< the inputs
+  std::source_location where;  ///< the line of the call
 };
 
 /// Makes a Function with these arguments and calls it: `apply<Reverse>({x}, 0.5)`.

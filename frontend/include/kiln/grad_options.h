@@ -4,11 +4,16 @@
 
 namespace kiln {
 
-/// Treatment of a gradient by backward(): not computed, replaces the stored one, or added to it.
-enum class GradReq { null, write, add };
+/// Treatment of a gradient by backward().
+enum class GradReq {
+  null,   ///< not computed
+  write,  ///< replaces the stored one
+  add,    ///< added to the stored one
+};
 
 namespace autograd {
 
+/// Options of backward().
 struct BackwardOptions {
   /// Keep the recorded calls, for another backward().
   bool retain_graph = false;

@@ -40,7 +40,7 @@ class KILN_API Initializer {
   /// A custom initializer that chooses another.
   static Initializer choosing(std::string text, Choose choose);
 
-  bool defined() const { return impl_ != nullptr; }
+  bool defined() const { return impl_ != nullptr; }  ///< whether it is an initializer
   /// The text in exported files: "zeros", or JSON `["xavier", {...}]`.
   const std::string& text() const;
   /// The initializer that gives this parameter's values where this one is the default: `own` if defined, else
@@ -61,18 +61,20 @@ namespace init {
 
 using Where = std::source_location;
 
-KILN_API Initializer Zero();
-KILN_API Initializer One();
-KILN_API Initializer Constant(double value);
+KILN_API Initializer Zero();                  ///< all 0
+KILN_API Initializer One();                   ///< all 1
+KILN_API Initializer Constant(double value);  ///< all `value`
 /// Uniform in [-scale, scale).
 KILN_API Initializer Uniform(double scale = 0.07, Where where = Where::current());
 /// Gaussian with mean 0 and deviation sigma, 0 or more.
+/// Normal with mean 0 and standard deviation `sigma`.
 KILN_API Initializer Normal(double sigma = 0.01, Where where = Where::current());
 
+/// Options of Xavier.
 struct XavierOptions {
   std::string rnd_type = "uniform";  ///< "uniform" or "gaussian"
   std::string factor_type = "avg";   ///< "avg", "in" or "out"
-  double magnitude = 3;
+  double magnitude = 3;              ///< see Xavier
 };
 /// Scale sqrt(magnitude / factor); factor is the fan-in, fan-out or their mean (Glorot and Bengio 2010).
 /// Needs two axes or more: outputs, inputs, window.
@@ -81,8 +83,9 @@ KILN_API Initializer Xavier(const XavierOptions& options = {}, Where where = Whe
 KILN_API Initializer MSRAPrelu(const std::string& factor_type = "avg", double slope = 0.25,
                                Where where = Where::current());
 
+/// Options of Orthogonal.
 struct OrthogonalOptions {
-  double scale = 1.414;
+  double scale = 1.414;               ///< the factor of the orthogonal matrix
   std::string rand_type = "uniform";  ///< "uniform" or "normal"
 };
 /// A matrix of shape[0] rows, scaled by `scale`. Its rows (or columns, if there are more rows than columns)

@@ -13,11 +13,13 @@
 /// .npz, and safetensors.
 namespace kiln {
 
+/// An array of a file.
 struct NamedArray {
   std::string name;  ///< empty in a list without names
-  Tensor array;
+  Tensor array;      ///< on the CPU
 };
 
+/// Formats of files of arrays.
 enum class ArrayFormat {
   params,      ///< MXNet's list, with or without names
   npy,         ///< one array, without a name
@@ -50,6 +52,7 @@ KILN_API std::vector<NamedArray> load_arrays(const std::string& path,
 /// The same from memory; errors show `name` as the file.
 KILN_API std::vector<NamedArray> parse_arrays(std::span<const std::byte> bytes, const std::string& name);
 
+/// Options of save().
 struct SaveOptions {
   std::optional<ArrayFormat> format = {};  ///< not given: by extension
   bool compress = false;                   ///< .npz: deflate the members, as numpy.savez_compressed does

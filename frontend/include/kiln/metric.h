@@ -42,8 +42,9 @@ class KILN_API EvalMetric {
   /// The same for several outputs with a label each.
   void update(const std::vector<Tensor>& labels, const std::vector<Tensor>& preds,
               Where where = Where::current());
+  /// Forgets all updates.
   virtual void reset();
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return name_; }  ///< as it is printed: "accuracy"
   /// NaN before the first update.
   virtual double value() const;
   /// The name and the value.
@@ -257,10 +258,13 @@ class KILN_API Loss : public EvalMetric {
 
 /// The result of a CustomMetric's function: a batch's value, or a sum with the number of its terms.
 struct Evaluation {
-  double sum = 0;
-  std::int64_t count = 1;
+  double sum = 0;          ///< the sum of the terms
+  std::int64_t count = 1;  ///< the number of terms
+  /// One value, or a sum of `count` terms.
+  /// @{
   Evaluation(double value) : sum(value) {}
   Evaluation(double sum, std::int64_t count) : sum(sum), count(count) {}
+  /// @}
 };
 
 /// The mean of what a function of labels and predictions returns.
@@ -271,6 +275,7 @@ struct Evaluation {
 /// ```
 class KILN_API CustomMetric : public EvalMetric {
  public:
+  /// From a batch's labels and predictions to its value.
   using Function = std::function<Evaluation(const Tensor& label, const Tensor& pred)>;
 
   /// `allow_extra_outputs`: the longer of the lists that update() takes is cut to the length of the shorter.
@@ -292,13 +297,14 @@ class KILN_API CompositeEvalMetric : public EvalMetric {
   explicit CompositeEvalMetric(std::vector<std::shared_ptr<EvalMetric>> metrics = {},
                                std::string name = "composite", Where where = Where::current());
 
+  /// Appends a metric, which is shared.
   void add(std::shared_ptr<EvalMetric> metric, Where where = Where::current());
   /// Adds a copy.
   template <std::derived_from<EvalMetric> Metric>
   void add(const Metric& metric) {
     add(std::make_shared<Metric>(metric));
   }
-  std::size_t size() const { return metrics_.size(); }
+  std::size_t size() const { return metrics_.size(); }  ///< the number of metrics
   /// Metric number i. Throws if there is none.
   EvalMetric& get_metric(std::size_t i, Where where = Where::current()) const;
 

@@ -18,14 +18,18 @@
 /// use SymbolBlock.
 namespace kiln {
 
-/// eager: node by node, each compiled as a separate graph. compiled: all nodes as one graph.
-enum class RunMode { eager, compiled };
+/// How a model runs. Both modes give the same bits.
+enum class RunMode {
+  eager,     ///< node by node, each compiled as a separate graph
+  compiled,  ///< all nodes as one graph
+};
 
+/// Options of a run.
 struct RunOptions {
-  RunMode mode = RunMode::compiled;
-  int threads = 0;     ///< upper limit; 0: kiln::num_threads()
-  bool train = false;  ///< BatchNorm uses the batch's statistics, Dropout drops
-  bool fuse = true;    ///< compiled only; false: one kernel per primitive
+  RunMode mode = RunMode::compiled;  ///< how it runs
+  int threads = 0;                   ///< upper limit; 0: kiln::num_threads()
+  bool train = false;                ///< BatchNorm uses the batch's statistics, Dropout drops
+  bool fuse = true;                  ///< compiled only; false: one kernel per primitive
   /// dump() only: the stages of a recorded call that wants the gradients of all inputs and parameters. Adds
   /// the stage "joint"; the others hold the forward, then the backward part.
   bool gradients = false;
@@ -57,6 +61,7 @@ class KILN_API PreparedModel {
   std::vector<Tensor> run();
   /// The current auxiliary states by name.
   std::vector<NamedArray> auxiliary_states() const;
+  /// The time and the kernels that prepare() took.
   const PrepareStats& stats() const;
 
   struct State;  // the library's own; frontend/model/model_state.h
@@ -78,11 +83,13 @@ class KILN_API Model {
   /// A symbol with values for some of its variables; names may have the prefix "arg:" or "aux:".
   static Model from_symbol(const Symbol& symbol, const std::vector<NamedArray>& params = {});
 
+  /// The graph of the file. The reference lives as long as the model.
   const Symbol& symbol() const;
   /// Variables without a value, in topological order.
   std::vector<std::string> input_names() const;
   /// Values of variables by name, in the graph's order.
   std::vector<NamedArray> params() const;
+  /// The names of the results, in order.
   std::vector<std::string> output_names() const;
   /// Names of the visible outputs of all operator nodes, in execution order; valid as `extra_outputs`.
   std::vector<std::string> internals() const;

@@ -80,7 +80,7 @@ using Memory = std::map<std::string, double, std::less<>>;
 /// parameter's shape, (1,) for a scalar, and dtype float32, or float64 for parameters of float64. The rule
 /// assigns the new values to `weight` and `states`. The numbers have the shape (1,) and the same dtype.
 struct Update {
-  Tensor weight;
+  Tensor weight;                ///< the parameter's values
   Tensor gradient;              ///< as backward() computed it, not yet rescaled
   std::vector<Tensor> states;   ///< in the order of Optimizer::states()
   Tensor rate;                  ///< learning rate, with lr_mult
@@ -111,7 +111,7 @@ class KILN_API Optimizer {
 
   /// "sgd": the name in create() and in files of states.
   const std::string& name() const { return name_; }
-  const Options& options() const { return options_; }
+  const Options& options() const { return options_; }  ///< as given, completed by defaults
   /// The rate of update number `num_update`: the schedule's, or the learning rate.
   double learning_rate(std::int64_t num_update) const;
   /// Throws if there is a schedule, and for a rate below 0.

@@ -16,6 +16,7 @@ class ParameterDict;
 /// Options of every block. The default prefix has the kind and a number: "dense0_". A block with an empty
 /// prefix opens no name scope: its children, parameters and nodes use the enclosing scope.
 struct BlockOptions {
+  /// Of the names of children and parameters; nothing: made from the class.
   std::optional<std::string> prefix = {};
   /// The dictionary of another block, to share its parameters: also with blocks that are made in the name
   /// scope of this one, by name. One that contradicts the parameter of its name is an error at its first use.
@@ -26,6 +27,7 @@ struct BlockOptions {
 /// Debug checks of every hybridized call. KILN_CHECK=recording,bits adds them to every hybridize() of a
 /// program.
 enum class Check : unsigned {
+  /// No check.
   none = 0,
   /// Records hybrid_forward again and compares the recordings: finds untracked state read by hybrid_forward.
   recording = 1,
@@ -36,9 +38,11 @@ enum class Check : unsigned {
   /// take the nearest index or none, as in MXNet. KILN_CHECK=indices checks eager calls too.
   indices = 4,
 };
+/// Both checks.
 constexpr Check operator|(Check a, Check b) {
   return static_cast<Check>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+/// The checks of `a` that `b` has, too.
 constexpr Check operator&(Check a, Check b) {
   return static_cast<Check>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
 }
@@ -83,6 +87,7 @@ struct HybridizeOptions {
   Weights weights = Weights::keep;
 };
 
+/// Options of Block::initialize().
 struct InitializeOptions {
   bool verbose = false;       ///< no effect
   bool force_reinit = false;  ///< overwrite existing values
@@ -90,6 +95,7 @@ struct InitializeOptions {
   std::optional<Device> device = {};
 };
 
+/// Options of load functions of parameters.
 struct LoadOptions {
   bool allow_missing = false;  ///< parameters missing in the file keep their values
   bool ignore_extra = false;   ///< arrays unknown to the block are skipped

@@ -11,6 +11,7 @@
 
 namespace kiln {
 
+/// Options of Progress.
 struct ProgressOptions {
   std::int64_t epochs = 0;     ///< of the whole run; 0: not known, then no time left is shown
   std::int64_t interval = 50;  ///< batches from one line, and row of the log, to the next; at least 1

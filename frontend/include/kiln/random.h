@@ -14,22 +14,26 @@ KILN_API void seed(std::uint64_t seed);
 
 /// Where the streams are: the program's, and the one that initializers draw from.
 struct State {
+  /// A stream of random numbers.
   struct Stream {
-    std::uint64_t seed = 0;
+    std::uint64_t seed = 0;     ///< as given to seed()
     std::uint64_t counter = 0;  ///< the draws so far
     bool operator==(const Stream&) const = default;
   };
-  Stream program, initializer;
+  Stream program, initializer;  ///< of operators, and of initializers
   bool operator==(const State&) const = default;
 };
+/// The state now.
 KILN_API State state();
 /// The next draws are the draws that followed state().
 KILN_API void restore(const State& state);
 
+/// F::random_uniform: values in [low, high).
 inline Tensor uniform(Number low = 0, Number high = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                       std::source_location where = std::source_location::current()) {
   return F::random_uniform(low, high, shape, dtype, where);
 }
+/// F::random_normal: mean `loc`, standard deviation `scale`.
 inline Tensor normal(Number loc = 0, Number scale = 1, const Shape& shape = {1}, DType dtype = DType::f32,
                      std::source_location where = std::source_location::current()) {
   return F::random_normal(loc, scale, shape, dtype, where);
@@ -61,10 +65,12 @@ inline Tensor shuffle(const Tensor& data, std::source_location where = std::sour
 
 }  // namespace random
 
+/// F::random_uniform: values in [low, high).
 inline Tensor random_uniform(Number low, Number high, const Shape& shape, DType dtype = DType::f32,
                              std::source_location where = std::source_location::current()) {
   return F::random_uniform(low, high, shape, dtype, where);
 }
+/// F::random_normal: mean `loc`, standard deviation `scale`.
 inline Tensor random_normal(Number loc, Number scale, const Shape& shape, DType dtype = DType::f32,
                             std::source_location where = std::source_location::current()) {
   return F::random_normal(loc, scale, shape, dtype, where);

@@ -22,6 +22,7 @@ namespace kiln::recordio {
 /// Reads records one after another. Thread rule: one thread at a time.
 class KILN_API Reader {
  public:
+  /// Opens a file. Throws if it cannot be read.
   explicit Reader(const std::string& path, std::source_location where = std::source_location::current());
   ~Reader();
   Reader(Reader&&) noexcept;
@@ -86,6 +87,7 @@ class KILN_API IndexedReader {
 /// Writes records with their index. Thread rule: one thread at a time.
 class KILN_API IndexedWriter {
  public:
+  /// Creates both files. Throws if one cannot be written.
   IndexedWriter(const std::string& idx_path, const std::string& rec_path,
                 std::source_location where = std::source_location::current());
   ~IndexedWriter();
@@ -107,7 +109,7 @@ class KILN_API IndexedWriter {
 struct IRHeader {
   /// One number, or any other count, which takes another form in the file.
   std::vector<float> label = {0};
-  std::uint64_t id = 0;
+  std::uint64_t id = 0;   ///< the sample's number
   std::uint64_t id2 = 0;  ///< higher bits of the id
   bool operator==(const IRHeader&) const = default;
 };

@@ -6,27 +6,32 @@
 /// layers and directions, with MXNet's names, defaults and printed forms.
 namespace kiln::rnn {
 
+/// Options of RNN, LSTM and GRU.
 struct LayerOptions {
-  std::int64_t num_layers = 1;
-  std::string layout = "TNC";  ///< of inputs and outputs; or "NTC"
-  double dropout = 0;          ///< between layers, in training
+  std::int64_t num_layers = 1;  ///< layers, each over the outputs of the layer below
+  std::string layout = "TNC";   ///< of inputs and outputs; or "NTC"
+  double dropout = 0;           ///< between layers, in training
+  /// A second layer beside each, from the last step to the first; outputs are joined.
   bool bidirectional = false;
   std::int64_t input_size = 0;  ///< 0: inferred by the first call
+  /// The initial values of the parameters: i2h from input, h2h from state.
+  /// @{
   Initializer i2h_weight_initializer = {};
   Initializer h2h_weight_initializer = {};
   Initializer i2h_bias_initializer = "zeros";
   Initializer h2h_bias_initializer = "zeros";
-  DType dtype = DType::f32;
+  /// @}
+  DType dtype = DType::f32;  ///< of the parameters
   /// If true, the last input of a call has the length of each sequence, (batch,). Outputs beyond it are 0;
   /// the states belong to the last valid step.
   bool use_sequence_length = false;
   // LSTM only.
-  std::optional<std::int64_t> projection_size = {};  ///< size of the projection h' = W_r h
-  Initializer h2r_weight_initializer = {};
+  std::optional<std::int64_t> projection_size = {};                ///< size of the projection h' = W_r h
+  Initializer h2r_weight_initializer = {};                         ///< of the projection
   std::optional<double> state_clip_min = {}, state_clip_max = {};  ///< limits of the cell's state
   bool state_clip_nan = false;                                     ///< a NaN becomes state_clip_min
-  std::optional<std::string> prefix = {};
-  const ParameterDict* params = nullptr;
+  std::optional<std::string> prefix = {};  ///< of the block's name; nothing: made from its class
+  const ParameterDict* params = nullptr;   ///< parameters to share; null: own ones
 };
 
 /// The common base. A call takes x (steps, batch, channels), in layout "NTC" (batch, steps, channels), and
@@ -45,6 +50,7 @@ class KILN_API Layer : public HybridBlock {
                         Where where = Where::current()) const {
     return (*this)(x, Tensors(states.begin(), states.end()), where);
   }
+  /// The shapes and layouts of the states; batch_size 0: not known.
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const;
   /// Initial states: zeros, or from `options.func`. Throws without a batch size.
   Tensors begin_state(const BeginStateOptions& options, Where where = Where::current()) const;

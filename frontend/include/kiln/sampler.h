@@ -14,7 +14,7 @@ namespace kiln::data {
 class Dataset;
 class Sample;
 
-using Indices = std::vector<std::int64_t>;
+using Indices = std::vector<std::int64_t>;  ///< numbers of samples, from 0
 
 /// An order of indices. Any thread.
 class KILN_API Sampler {
@@ -25,7 +25,7 @@ class KILN_API Sampler {
   Sampler(std::int64_t size, std::function<Indices(std::uint64_t seed)> order,
           Where where = Where::current());
 
-  std::int64_t size() const { return size_; }
+  std::int64_t size() const { return size_; }  ///< the number of indices of a loop
   /// Throws if the program's own order gives another number of indices than size().
   Indices indices(std::uint64_t seed = 0) const;
 

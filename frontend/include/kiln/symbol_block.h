@@ -18,6 +18,7 @@ class KILN_API SymbolBlock : public HybridBlock {
   static SymbolBlock imports(const std::string& symbol_file, const std::vector<std::string>& input_names,
                              const std::string& param_file = "", Where where = Where::current());
 
+  /// The graph, which lives as long as the block.
   const Symbol& symbol() const;
   std::string str() const override;
   std::string class_name() const override { return "SymbolBlock"; }

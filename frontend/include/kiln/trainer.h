@@ -18,6 +18,7 @@ struct TrainerState;
 struct TrainerAccess;
 }  // namespace detail
 
+/// Options of Trainer besides the options of its optimizer, with MXNet's names.
 struct TrainerOptions {
   /// MXNet's key-value store. With one device there is nothing to exchange: "device", "local", "nccl" and ""
   /// are accepted, names of distributed stores are errors.
@@ -65,12 +66,14 @@ class KILN_API Trainer {
   /// The two parts of step(): allreduce_grads() has nothing to do on one device. Gradients may be changed
   /// between them, as by clip_global_norm().
   void allreduce_grads();
+  /// The update alone, after allreduce_grads(): step() does both.
   void update(std::int64_t batch_size, bool ignore_stale_grad = false, Where where = Where::current());
 
   /// The rate of the last update; before the first, of its beginning.
   double learning_rate() const;
   /// Throws if the optimizer has a schedule.
   void set_learning_rate(double rate, Where where = Where::current());
+  /// The optimizer, shared with copies of the trainer.
   const std::shared_ptr<optimizer::Optimizer>& optimizer() const;
   /// The number of updates so far, counted from begin_num_update.
   std::int64_t num_update() const;

@@ -20,6 +20,7 @@
 /// stream. The count of draws does not depend on the numbers, except in RandomResizedCrop. Any thread.
 namespace kiln::data::vision::transforms {
 
+/// A function of one image, and of several where a transform says so.
 using Transform = std::function<Tensor(const Tensor&)>;
 using Where = std::source_location;
 
@@ -40,6 +41,7 @@ class KILN_API Compose {
   std::vector<Transform> transforms_;
 };
 
+/// Converts the elements to `dtype`.
 class KILN_API Cast : Made {
  public:
   explicit Cast(DType dtype = DType::f32, Where where = Where::current()) : Made(where), dtype_(dtype) {}
@@ -61,6 +63,7 @@ class KILN_API ToTensor : Made {
 /// several of these.
 class KILN_API Normalize : Made {
  public:
+  /// The same numbers for all channels.
   explicit Normalize(double mean = 0, double std = 1, Where where = Where::current())
       : Normalize(std::vector{mean}, std::vector{std}, where) {}
   /// Throws for a deviation that is not above 0, and for two lists of several numbers and different lengths.
@@ -73,22 +76,27 @@ class KILN_API Normalize : Made {
 
 /// Of an image, in pixels.
 struct Size {
-  std::int64_t width, height;
+  std::int64_t width, height;  ///< the columns and rows
+  /// A square, or width and height.
+  /// @{
   Size(std::int64_t both) : width(both), height(both) {}
   Size(std::int64_t w, std::int64_t h) : width(w), height(h) {}
+  /// @}
 };
 
 /// Pixels are squares; positions refer to their centres, as in OpenCV.
 enum class Interpolation {
+  /// The element at the nearest position.
   nearest,
   /// In f32; u8 is rounded to nearest. OpenCV's fixed-point arithmetic for u8 differs by at most 1.
   bilinear
 };
 
+/// Options of Resize.
 struct ResizeOptions {
   /// The shorter side becomes `size`, one number, and the other keeps the ratio.
   bool keep_ratio = false;
-  Interpolation interpolation = Interpolation::bilinear;
+  Interpolation interpolation = Interpolation::bilinear;  ///< how an element between others is computed
 };
 /// One image or several, (images, height, width, channels).
 class KILN_API Resize : Made {
@@ -128,6 +136,7 @@ class KILN_API CenterCrop : Made {
   Interpolation interpolation_;
 };
 
+/// Options of RandomResizedCrop.
 struct RandomResizedCropOptions {
   std::pair<double, double> scale = {0.08, 1};           ///< of the part's area to the image's
   std::pair<double, double> ratio = {3. / 4., 4. / 3.};  ///< of the part's width to its height
@@ -151,6 +160,7 @@ class KILN_API RandomFlipLeftRight : Made {
   explicit RandomFlipLeftRight(Where where = Where::current()) : Made(where) {}
   Tensor operator()(const Tensor& x) const;
 };
+/// Turns the image upside down with probability 1/2.
 class KILN_API RandomFlipTopBottom : Made {
  public:
   explicit RandomFlipTopBottom(Where where = Where::current()) : Made(where) {}
@@ -200,8 +210,9 @@ class KILN_API RandomHue : Made {
   double amount_;
 };
 
+/// Options of RandomColorJitter: by the numbers that the four constructors take; 0 for no change.
 struct RandomColorJitterOptions {
-  double brightness = 0, contrast = 0, saturation = 0, hue = 0;
+  double brightness = 0, contrast = 0, saturation = 0, hue = 0;  ///< the largest change of each
 };
 /// The four above, in a random order.
 class KILN_API RandomColorJitter {

@@ -11,7 +11,7 @@ namespace kiln {
 /// Counts of a pass: runs on one function each, and runs that changed the function.
 struct PassCount {
   std::string pass;                     ///< the name in `kiln opt`: "kiln-fuse"
-  std::uint64_t runs = 0, changes = 0;  ///< functions that it ran on, and those that it changed
+  std::uint64_t runs = 0, changes = 0;  ///< functions that it ran on, and functions that it changed
 };
 
 /// Turns counting on or off for later compilations of this process; initially off. It compares each function
