@@ -1,10 +1,10 @@
-// Activations, softmax and their gradients.
+// Activations and their gradients.
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/random.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
-#include <limits>
 #include <numbers>
 
 namespace kiln::ops {
@@ -136,182 +136,95 @@ void leaky_shape(ShapeFacts& f, const Attrs&) {
   if (f.in.size() > 1 && f.in[0].extents.rank() > 1) f.otherwise(f.in[1], Shape{f.in[0].extents[1]});
 }
 
-// Softmax.
-
-struct Shifted {
-  Value x;      // minus the maximum
-  Value alive;  // bool: the unmasked positions; invalid if none is masked
-  Shape shape, axes;
-  Value over(Primitives& p, Value reduced) const { return spread(p, reduced, shape, axes); }
-  Value masked(Primitives& p, Value y, double dead) const {
-    return alive.valid() ? p.select(alive, y, p.like(y, dead)) : y;
-  }
-};
-
-Shifted shifted(Primitives& p, Args in, const Attrs& a, bool negate) {
-  Shifted s;
-  s.shape = p.shape(in[0]);
-  int axis = axis_of(a.integer("axis"), s.shape.rank());
-  s.axes = {axis};
-  Value x = widen(p, in[0]);
-  if (!is_floating(p.dtype(x))) x = p.cast(x, DType::f32);
-  if (negate) x = p.unary(Unary::neg, x);
-  if (!a.is_none("temperature") && a.real("temperature") != 1) x = p.div(x, p.like(x, a.real("temperature")));
-  if (!a.is_none("use_length") && a.boolean("use_length")) {
-    Value length = s.over(p, convert(p, in[1], DType::i64));
-    s.alive = p.compare(Compare::lt, p.iota({DType::i64, s.shape}, axis), length);
-    x = p.select(s.alive, x, p.like(x, -std::numeric_limits<double>::infinity()));
-  }
-  s.x = below_largest(p, x, s.axes);
-  return s;
+AttrSpec activation_type() {
+  return {"act_type",
+          AttrKind::word,
+          std::nullopt,
+          false,
+          {"relu", "sigmoid", "softrelu", "softsign", "tanh"},
+          {},
+          {{"elu", "nn::ELU() or F::LeakyReLU(x, {.act_type = \"elu\"})"},
+           {"gelu", "nn::GELU() or F::LeakyReLU(x, {.act_type = \"gelu\"})"},
+           {"leaky", "nn::LeakyReLU(slope) or F::LeakyReLU(x)"},
+           {"prelu", "nn::PReLU() or F::LeakyReLU(x, gamma, {.act_type = \"prelu\"})"},
+           {"selu", "nn::SELU() or F::LeakyReLU(x, {.act_type = \"selu\"})"},
+           {"silu", "nn::Swish() or x * F::sigmoid(x)"},
+           {"swish", "nn::Swish() or x * F::sigmoid(x)"}},
+          "The function."};
 }
-Value softmax_of(Primitives& p, const Shifted& s) {
-  return s.masked(p, over_sum(p, p.unary(Unary::exp_nonpositive, s.x), s.axes), 0);
+OpDef activation_row() {
+  return {
+      .name = "Activation",
+      .aliases = {"_npx_activation"},
+      .summary = "Applies relu, sigmoid, tanh, softrelu or softsign to each element.",
+      .reference =
+          of_data |
+          OpReference{
+              .nan = "NaN; softsign of infinities is NaN too.",
+              .ties = "relu of both zeros is +0.",
+              .integers = "INTEGERS",
+              .gradient = "relu: g where x > 0, else 0, NaN where x is NaN; sigmoid: g y (1 - y); tanh: "
+                          "g (1 - y^2); softrelu: g (1 - e^-y); softsign: g / (1 + |x|)^2; y is the result",
+              .formula = "relu: max(x, 0); sigmoid: 1 / (1 + e^-x); tanh: tanh(x); softrelu: log(1 + e^x), x "
+                         "where x > 20; softsign: x / (1 + |x|)",
+              .source =
+                  "MXNet 1.9.1 (src/operator/nn/activation.cc), which hides the NaN of a float32 relu."},
+      .inputs = {"data"},
+      .attrs = {activation_type()},
+      .compose = activation,
+      .gradient = activation_gradient,
+      .shape_rule = elementwise_shape};
 }
-Value log_softmax_of(Primitives& p, const Shifted& s) {
-  Value total = p.reduce(Reduce::sum, p.unary(Unary::exp_nonpositive, s.x), s.axes);
-  return s.masked(p, p.sub(s.x, s.over(p, p.unary(Unary::log, total))), 0);
-}
-Value in_result_type(Primitives& p, Value y, Value input, const Attrs& a) {
-  return convert(p, y, a.is_none("dtype") ? p.dtype(input) : a.dtype("dtype"));
-}
-template <bool negate>
-Values softmax(Primitives& p, Args in, const Attrs& a) {
-  return {in_result_type(p, softmax_of(p, shifted(p, in, a, negate)), in[0], a)};
-}
-Values log_softmax(Primitives& p, Args in, const Attrs& a) {
-  return {in_result_type(p, log_softmax_of(p, shifted(p, in, a, false)), in[0], a)};
-}
-
-/// dx, given the gradient of -x or x over the temperature.
-Values unscaled(Primitives& p, Value dx, const GradientArgs& args, bool negate) {
-  const Attrs& a = args.attrs;
-  if (!a.is_none("temperature") && a.real("temperature") != 1)
-    dx = p.div(dx, p.like(dx, a.real("temperature")));
-  if (negate) dx = p.unary(Unary::neg, dx);
-  Values out(args.in.size());
-  out[0] = convert(p, dx, p.dtype(args.in[0]));
-  return out;
-}
-/// y (g - sum(g y))
-Value through_softmax(Primitives& p, Value y, Value g, const Shape& axes) {
-  const Value sum = p.reduce(Reduce::sum, p.mul(g, y), axes);
-  return p.mul(y, p.sub(g, spread(p, sum, p.shape(y), axes)));
-}
-template <bool negate>
-Values softmax_gradient(Primitives& p, const GradientArgs& args) {
-  const Shifted s = shifted(p, args.in, args.attrs, negate);
-  // A rounded result is computed again.
-  const bool exact = p.dtype(args.out[0]) == p.dtype(s.x);
-  const Value y = exact ? args.out[0] : softmax_of(p, s);
-  return unscaled(p, through_softmax(p, y, head_of(p, args, 0, s.x), s.axes), args, negate);
-}
-/// g - exp(y) sum(g); masked elements have neither a gradient nor a share in the sum.
-Values log_softmax_gradient(Primitives& p, const GradientArgs& args) {
-  const Shifted s = shifted(p, args.in, args.attrs, false);
-  const bool exact = p.dtype(args.out[0]) == p.dtype(s.x);
-  const Value y = exact ? args.out[0] : log_softmax_of(p, s);
-  const Value g = s.masked(p, head_of(p, args, 0, s.x), 0);
-  const Value sum = s.over(p, p.reduce(Reduce::sum, g, s.axes));
-  const Value dx = p.sub(g, p.mul(p.unary(Unary::exp_nonpositive, y), sum));
-  return unscaled(p, s.masked(p, dx, 0), args, false);
-}
-std::size_t softmax_inputs(const Attrs& a) {
-  return !a.is_none("use_length") && a.boolean("use_length") ? 2 : 1;
-}
-void softmax_shape(ShapeFacts& f, const Attrs& a) {
-  f.same(f.in[0], f.out[0]);
-  if (f.in.size() > 1) without_axis(f, f.in[0], f.in[1], a.integer("axis"));
-}
-Shape activation_axes(Primitives& p, Value x, const Attrs& a) {
-  return a.word("mode") == "channel" ? Shape{1} : other_axes({0}, p.shape(x).rank());
-}
-Values softmax_activation(Primitives& p, Args in, const Attrs& a) {
-  return {convert(p, softmax_over(p, widen(p, in[0]), activation_axes(p, in[0], a)), p.dtype(in[0]))};
-}
-Values softmax_activation_gradient(Primitives& p, const GradientArgs& args) {
-  const Value x = widen(p, args.in[0]);
-  const Shape axes = activation_axes(p, x, args.attrs);
-  const bool exact = p.dtype(args.out[0]) == p.dtype(x);
-  const Value y = exact ? args.out[0] : softmax_over(p, x, axes);
-  return {convert(p, through_softmax(p, y, head_of(p, args, 0, x), axes), p.dtype(args.in[0]))};
+OpDef leaky_relu_row() {
+  return {
+      .name = "LeakyReLU",
+      .aliases = {"_npx_leaky_relu"},
+      .summary =
+          "Applies a function that is x, or nearly x, for positive x: leaky, prelu, rrelu, elu, selu or "
+          "gelu.",
+      .reference =
+          of_data |
+          OpReference{
+              .shapes = "data (...) -> (...); prelu: data (N, C, ...), gamma (C) or (1) -> (N, C, ...); "
+                        "rrelu: data "
+                        "(...) -> (...) and the slopes (...)",
+              .dtypes = "DTYPES",
+              .nan = "NaN.",
+              .ties = "At 0 the gradient is that of negative x.",
+              .integers = "INTEGERS",
+              .gradient =
+                  "g where x > 0; else leaky: slope g; elu: slope g e^x; selu: 1.0507 * 1.67326 g e^x; "
+                  "prelu: "
+                  "gamma g, and gamma: the sum of g x where x <= 0; rrelu: g times its slope. gelu: "
+                  "g ((1 + erf(x / sqrt(2))) / 2 + x e^(-x^2 / 2) / sqrt(2 pi)). selu multiplies g by "
+                  "1.0507 where x > 0",
+              .formula = "x where x > 0; else leaky: slope x; elu: slope (e^x - 1); prelu: gamma x; rrelu: a "
+                         "slope times "
+                         "x. selu: 1.0507 times x or 1.67326 (e^x - 1); gelu: x / 2 (1 + erf(x / sqrt(2)))",
+              .source =
+                  "MXNet 1.9.1 (src/operator/leaky_relu.cc). Differences: float64 is computed in "
+                  "float64; selu has the derivative as gradient; docs/differences.md lists special values."},
+      .inputs = {"data", "gamma"},
+      .active_inputs = leaky_inputs,
+      .attrs = {word_attr("act_type", "leaky", {"elu", "gelu", "leaky", "prelu", "rrelu", "selu"},
+                          "The function; prelu alone has the input gamma."),
+                real_attr("slope", 0.25, "leaky and elu: the factor for x <= 0."),
+                real_attr("lower_bound", 0.125, "rrelu: the least slope."),
+                real_attr("upper_bound", 0.334f,
+                          "rrelu: the bound of slopes. In training each element has its own, uniform "
+                          "between both; in prediction their mean.")},
+      .counted_outputs = leaky_outputs,
+      .visible_outputs = leaky_outputs,
+      .compose = leaky_relu,
+      .gradient = leaky_relu_gradient,
+      .shape_rule = leaky_shape,
+      .train_sensitive = true};
 }
 
 }  // namespace
 
 std::span<const OpDef> activation_ops() {
-  static const std::vector<AttrSpec> softmax_attrs{int_attr("axis", -1),
-                                                   or_none("temperature", AttrKind::real),
-                                                   dtype_or_none(),
-                                                   {"use_length", AttrKind::boolean, false, true}};
-  static const std::vector<OpDef> rows{
-      {.name = "Activation",
-       .aliases = {"_npx_activation"},
-       .summary = "relu, sigmoid, tanh, softrelu or softsign.",
-       .inputs = {"data"},
-       .attrs = {{"act_type",
-                  AttrKind::word,
-                  std::nullopt,
-                  false,
-                  {"relu", "sigmoid", "softrelu", "softsign", "tanh"},
-                  {},
-                  {{"elu", "nn::ELU() or F::LeakyReLU(x, {.act_type = \"elu\"})"},
-                   {"gelu", "nn::GELU() or F::LeakyReLU(x, {.act_type = \"gelu\"})"},
-                   {"leaky", "nn::LeakyReLU(slope) or F::LeakyReLU(x)"},
-                   {"prelu", "nn::PReLU() or F::LeakyReLU(x, gamma, {.act_type = \"prelu\"})"},
-                   {"selu", "nn::SELU() or F::LeakyReLU(x, {.act_type = \"selu\"})"},
-                   {"silu", "nn::Swish() or x * F::sigmoid(x)"},
-                   {"swish", "nn::Swish() or x * F::sigmoid(x)"}}}},
-       .compose = activation,
-       .gradient = activation_gradient,
-       .shape_rule = elementwise_shape},
-      {.name = "LeakyReLU",
-       .aliases = {"_npx_leaky_relu"},
-       .summary = "Activations that differ from x for negative x: leaky, prelu, rrelu, elu, selu, gelu.",
-       .inputs = {"data", "gamma"},
-       .active_inputs = leaky_inputs,
-       .attrs = {word_attr("act_type", "leaky", {"elu", "gelu", "leaky", "prelu", "rrelu", "selu"}),
-                 real_attr("slope", 0.25), real_attr("lower_bound", 0.125), real_attr("upper_bound", 0.334f)},
-       .counted_outputs = leaky_outputs,
-       .visible_outputs = leaky_outputs,
-       .compose = leaky_relu,
-       .gradient = leaky_relu_gradient,
-       .shape_rule = leaky_shape,
-       .train_sensitive = true},
-      {.name = "softmax",
-       .aliases = {"_npx_softmax"},
-       .summary = "exp(x) / sum(exp(x)) over an axis.",
-       .inputs = {"data", "length"},
-       .active_inputs = softmax_inputs,
-       .attrs = softmax_attrs,
-       .compose = softmax<false>,
-       .gradient = softmax_gradient<false>,
-       .shape_rule = softmax_shape},
-      {.name = "softmin",
-       .summary = "Softmax of -x.",
-       .inputs = {"data", "length"},
-       .active_inputs = softmax_inputs,
-       .attrs = softmax_attrs,
-       .compose = softmax<true>,
-       .gradient = softmax_gradient<true>,
-       .shape_rule = softmax_shape},
-      {.name = "log_softmax",
-       .aliases = {"_npx_log_softmax"},
-       .summary = "The logarithm of softmax.",
-       .inputs = {"data", "length"},
-       .active_inputs = softmax_inputs,
-       .attrs = softmax_attrs,
-       .compose = log_softmax,
-       .gradient = log_softmax_gradient,
-       .shape_rule = softmax_shape},
-      {.name = "SoftmaxActivation",
-       .summary = "Softmax over all axes but the first, or over the channels.",
-       .inputs = {"data"},
-       .attrs = {word_attr("mode", "instance", {"channel", "instance"})},
-       .compose = softmax_activation,
-       .gradient = softmax_activation_gradient,
-       .shape_rule = elementwise_shape},
-  };
+  static const std::vector<OpDef> rows{activation_row(), leaky_relu_row()};
   return rows;
 }
 

@@ -11,38 +11,16 @@ namespace {
 
 std::vector<const OpDef*> collect() {
   std::vector<const OpDef*> all;
-  for (auto family : {ops::elementwise_ops,
-                      ops::scalar_ops,
-                      ops::create_ops,
-                      ops::shape_ops,
-                      ops::broadcast_ops,
-                      ops::join_ops,
-                      ops::slice_ops,
-                      ops::reduce_ops,
-                      ops::product_ops,
-                      ops::nn_ops,
-                      ops::conv_ops,
-                      ops::pooling_ops,
-                      ops::resample_ops,
-                      ops::norm_ops,
-                      ops::activation_ops,
-                      ops::random_ops,
-                      ops::index_ops,
-                      ops::order_ops,
-                      ops::sequence_ops,
-                      ops::control_ops,
-                      ops::rnn_ops,
-                      ops::ctc_ops,
-                      ops::special_ops,
-                      ops::view_ops,
-                      ops::gradient_ops,
-                      ops::function_ops,
-                      ops::numpy_elementwise_ops,
-                      ops::numpy_reduce_ops,
-                      ops::numpy_shape_ops,
-                      ops::numpy_create_ops,
-                      ops::numpy_product_ops,
-                      ops::numpy_einsum_ops})
+  for (auto family :
+       {ops::elementwise_ops,  ops::scalar_ops,      ops::create_ops,       ops::shape_ops,
+        ops::broadcast_ops,    ops::join_ops,        ops::slice_ops,        ops::reduce_ops,
+        ops::product_ops,      ops::nn_ops,          ops::conv_ops,         ops::pooling_ops,
+        ops::resample_ops,     ops::norm_ops,        ops::activation_ops,   ops::softmax_ops,
+        ops::random_ops,       ops::index_ops,       ops::order_ops,        ops::sequence_ops,
+        ops::control_ops,      ops::rnn_ops,         ops::ctc_ops,          ops::special_ops,
+        ops::view_ops,         ops::gradient_ops,    ops::function_ops,     ops::numpy_elementwise_ops,
+        ops::numpy_reduce_ops, ops::numpy_shape_ops, ops::numpy_create_ops, ops::numpy_product_ops,
+        ops::numpy_einsum_ops})
     for (const OpDef& op : family()) all.push_back(&op);
   return all;
 }

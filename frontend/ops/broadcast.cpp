@@ -1,4 +1,5 @@
 // Classic operators that repeat elements: broadcasting, tiling.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <algorithm>
@@ -130,42 +131,91 @@ void tile_shape(ShapeFacts& f, const Attrs& a) {
   }
 }
 
+constexpr OpReference repetition{
+    .dtypes = "Any; the result has the dtype of data.",
+    .nan = "Copied.",
+    .empty = "An axis without elements stays empty; a new extent or a count of 0 makes the result empty.",
+    .integers = integers_unchanged,
+    .gradient = "g summed over the copies of each element; of half precision in float32, rounded once",
+};
+
 }  // namespace
 
 std::span<const OpDef> broadcast_ops() {
   static const std::vector<std::string_view> one{"data"}, two{"lhs", "rhs"};
   static const std::vector<OpDef> rows{
       {.name = "broadcast_to",
-       .summary = "Broadcasts to a shape; 0 keeps an extent.",
+       .summary = "Repeats axes of extent 1 to a shape of the same rank.",
+       .reference = repetition |
+                    OpReference{.shapes = "data (a, b, ...) -> shape (A, B, ...); A = a, or any A if a is 1; "
+                                          "0 in `shape` keeps an extent",
+                                .broadcasting = "Axes correspond by position; shape has the rank of data.",
+                                .formula = "y[i, j, ...] = data[i or 0, j or 0, ...]",
+                                .source = "MXNet 1.9.1's broadcast_to; the cases of "
+                                          "tests/golden/ops/broadcast_to__*."},
        .inputs = one,
-       .attrs = {tuple_attr("shape")},
+       .attrs = {tuple_attr("shape", "The shape of the result; 0 keeps the extent of data.")},
        .compose = broadcast_to,
        .shape_rule = broadcast_to_shape},
       {.name = "broadcast_axis",
        .aliases = {"broadcast_axes"},
-       .summary = "Broadcasts axes of extent 1.",
+       .summary = "Repeats the named axes, which have extent 1.",
+       .reference = repetition | OpReference{.shapes = "data (..., 1, ...) -> (..., size, ...)",
+                                             .broadcasting = "Only the named axes are repeated; each has "
+                                                             "extent 1.",
+                                             .formula = "y[..., i, ...] = data[..., 0, ...]",
+                                             .source = "MXNet 1.9.1's broadcast_axis; the cases of "
+                                                       "tests/golden/ops/broadcast_axis__*."},
        .inputs = one,
-       .attrs = {tuple_attr("axis"), tuple_attr("size")},
+       .attrs = {tuple_attr("axis", "The axes to repeat; negative ones count from the last."),
+                 tuple_attr("size", "The new extent of each of them.")},
        .compose = broadcast_axis,
        .shape_rule = broadcast_axis_shape},
       {.name = "broadcast_like",
-       .summary = "Broadcasts to the shape of rhs.",
+       .summary = "Repeats axes of lhs that have extent 1 to the shape of rhs.",
+       .reference =
+           repetition |
+           OpReference{.shapes = "lhs (a, b, ...), rhs (A, B, ...) -> (A, B, ...); A = a, or any A if a is 1",
+                       .dtypes = "Any; the result has the dtype of lhs. rhs has any dtype.",
+                       .broadcasting = "Axes correspond by position. With lhs_axes and rhs_axes only these "
+                                       "are repeated, and other axes of rhs do not count.",
+                       .gradient = "lhs: g summed over the copies of each element; rhs: zeros",
+                       .formula = "y[i, j, ...] = lhs[i or 0, j or 0, ...]",
+                       .source = "MXNet 1.9.1's broadcast_like; the cases of "
+                                 "tests/golden/ops/broadcast_like__*."},
        .inputs = two,
-       .attrs = {tuple_or_none("lhs_axes"), tuple_or_none("rhs_axes")},
+       .attrs = {tuple_or_none("lhs_axes", "The axes of lhs to repeat; None, of either one: all."),
+                 tuple_or_none("rhs_axes",
+                               "The axes of rhs with the new extents, one for each of lhs_axes.")},
        .compose = broadcast_like,
        .shape_rule = broadcast_like_shape},
       {.name = "tile",
        .aliases = {"_npi_tile"},
-       .summary = "Tiles the array along each axis.",
+       .summary = "Repeats the whole array along each axis.",
+       .reference =
+           repetition |
+           OpReference{.shapes = "data (a, b, ...) -> (r a, s b, ...); reps (r, s, ...). The shorter one "
+                                 "of shape and reps gets leading ones",
+                       .formula = "y[i, j, ...] = data[i mod a, j mod b, ...]",
+                       .source = "MXNet 1.9.1 (src/operator/tensor/matrix_op.cc)."},
        .inputs = one,
-       .attrs = {required("reps", AttrKind::tuple)},
+       .attrs = {required("reps", AttrKind::tuple, "The number of copies along each axis, 0 or more.")},
        .compose = tile,
        .shape_rule = tile_shape},
       {.name = "repeat",
        .aliases = {"_np_repeat"},
-       .summary = "Repeats each element.",
+       .summary = "Repeats each element, or each slice along an axis.",
+       .reference =
+           repetition |
+           OpReference{.shapes =
+                           "data (..., a, ...) -> (..., a repeats, ...); without an axis: data (n elements) "
+                           "-> (n repeats)",
+                       .formula = "y[..., i, ...] = data[..., floor(i / repeats), ...]",
+                       .source = "MXNet 1.9.1 (src/operator/tensor/matrix_op.cc)."},
        .inputs = one,
-       .attrs = {required("repeats", AttrKind::integer), or_none("axis", AttrKind::integer)},
+       .attrs = {required("repeats", AttrKind::integer, "The number of copies of each element, 0 or more."),
+                 or_none("axis", AttrKind::integer,
+                         "The axis; negative: from the last. None: the elements in C order.")},
        .compose = repeat,
        .shape_rule = repeat_shape},
   };

@@ -1,4 +1,5 @@
 // Operators that create arrays.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <cmath>
@@ -76,24 +77,123 @@ Values size_array(Primitives& p, Args in, const Attrs&) {
   return {p.full_integer({DType::i64, {1}}, p.shape(in[0]).elements())};
 }
 
+AttrSpec shape_attr() {
+  return tuple_or_none("shape", "The shape; None and () are a scalar, (1,) outside of numpy mode.");
+}
+
+constexpr OpReference creation{
+    .shapes = "-> shape",
+    .dtypes = "Any: the result has `dtype`.",
+    .nan = "There is no input.",
+    .empty = "An extent of 0 gives an empty array.",
+    .gradient = "None: there is no input.",
+    .source = "MXNet 1.9.1 (src/operator/tensor/init_op.cc).",
+};
+/// The elements start + step i, computed in float64.
+constexpr OpReference ramp_reference =
+    creation | OpReference{
+                   .shapes = "-> (n)",
+                   .nan = "start or step NaN gives NaN, as integers 0, in int64 its least number.",
+                   .integers = "Computed in float64, then truncated to the dtype.",
+               };
+
 std::vector<AttrSpec> range_attrs() {
-  return {required("start", AttrKind::real),
-          or_none("stop", AttrKind::real),
-          real_attr("step", 1),
-          int_attr("repeat", 1),
-          bool_attr("infer_range", false),
-          context_attr(),
-          dtype_attr("float32")};
+  return {
+      required("start", AttrKind::real, "The first number; without stop, the end of a range from 0."),
+      or_none("stop", AttrKind::real, "The end, which is not reached. None: the range is [0, start)."),
+      real_attr("step", 1, "The distance of neighbours, positive or negative, not 0."),
+      int_attr("repeat", 1, "How often each number stands in the result, 1 or more."),
+      bool_attr("infer_range", false, "In MXNet, the length follows from consumers; throws without stop."),
+      context_attr(),
+      dtype_attr("float32")};
 }
 
 std::vector<AttrSpec> linspace_attrs() {
   std::vector<AttrSpec> attrs = range_attrs();
-  for (AttrSpec& spec : attrs)
+  for (AttrSpec& spec : attrs) {
     if (spec.name == "step" || spec.name == "repeat" || spec.name == "infer_range")
       spec.ignored = "num says how many points there are, as in MXNet";
-  attrs.push_back(int_attr("num", 50));
-  attrs.push_back(bool_attr("endpoint", true));
+    if (spec.name == "start") spec.meaning = "The first number.";
+    if (spec.name == "stop") spec.meaning = "The end; None: start.";
+  }
+  attrs.push_back(int_attr("num", 50, "The number of points, 0 or more."));
+  attrs.push_back(bool_attr("endpoint", true, "Whether stop is the last point."));
   return attrs;
+}
+
+OpDef arange_row() {
+  return {.name = "_arange",
+          .summary = "The numbers start, start + step, ... below stop, each `repeat` times.",
+          .reference = ramp_reference |
+                       OpReference{.shapes = "-> (n repeat); n = ceil((stop - start) / step), at least 0",
+                                   .empty = "Empty if stop is not after start in the direction of step.",
+                                   .formula = "y[i] = start + step floor(i / repeat)"},
+          .attrs = range_attrs(),
+          .compose = arange};
+}
+OpDef linspace_row() {
+  return {
+      .name = "_linspace",
+      .aliases = {"_npi_linspace"},
+      .summary = "Evenly spaced numbers from start to stop.",
+      .reference =
+          ramp_reference |
+          OpReference{.shapes = "-> (num)",
+                      .empty = "num = 0 gives an empty array.",
+                      .formula = "y[i] = start + i (stop - start) / m; m = num - 1, without endpoint num"},
+      .attrs = linspace_attrs(),
+      .compose = linspace};
+}
+OpDef arange_like_row() {
+  return {.name = "_contrib_arange_like",
+          .aliases = {"_npx_arange_like"},
+          .summary = "A range with as many elements as data, or as one axis of data.",
+          .reference = ramp_reference |
+                       OpReference{.shapes = "data (...) -> (...); with axis: data (..., n, ...) -> (n)",
+                                   .dtypes = "Any; the result has the dtype of data.",
+                                   .empty = "An empty array, or axis, gives an empty array.",
+                                   .gradient = gradient_zeros,
+                                   .formula = "y[i] = start + step floor(i / repeat), i in C order",
+                                   .source = "MXNet 1.9.1's arange_like; the cases of "
+                                             "tests/golden/ops/i_contrib_arange_like__*."},
+          .inputs = {"data"},
+          .attrs = {real_attr("start", 0, "The first number."),
+                    real_attr("step", 1, "The distance of neighbours."),
+                    int_attr("repeat", 1, "How often each number stands in the result."), context_attr(),
+                    or_none("axis", AttrKind::integer,
+                            "The axis whose extent is the length; None: all elements, in data's shape.")},
+          .compose = arange_like,
+          .shape_rule = arange_like_shape};
+}
+OpDef eye_row() {
+  return {.name = "_eye",
+          .summary = "A matrix with ones on a diagonal and zeros elsewhere.",
+          .reference = creation | OpReference{.shapes = "-> (N, M)",
+                                              .integers = "Exact.",
+                                              .formula = "y[i, j] = 1 if j = i + k, else 0"},
+          .attrs = {required("N", AttrKind::integer, "The number of rows."),
+                    int_attr("M", 0, "The number of columns; 0 and less: N."),
+                    int_attr("k", 0, "The diagonal: positive above the main one, negative below."),
+                    context_attr(), dtype_attr("float32")},
+          .compose = eye};
+}
+
+/// Operators that read the shape of `data`.
+OpDef shape_row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
+                std::string_view shapes, std::string_view formula, decltype(OpDef::compose) compose) {
+  return {.name = name,
+          .aliases = std::move(aliases),
+          .summary = summary,
+          .reference = {.shapes = shapes,
+                        .dtypes = "Any; the result is int64.",
+                        .nan = "No result depends on the elements.",
+                        .empty = "Extents of 0 count as such.",
+                        .integers = "No result depends on the elements.",
+                        .gradient = gradient_zeros,
+                        .formula = formula,
+                        .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."},
+          .inputs = {"data"},
+          .compose = compose};
 }
 
 }  // namespace
@@ -102,49 +202,31 @@ std::span<const OpDef> create_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_zeros",
        .summary = "An array of zeros.",
-       .attrs = {tuple_or_none("shape"), context_attr(), dtype_attr("float32")},
+       .reference = creation | OpReference{.integers = "Exact.", .formula = "0"},
+       .attrs = {shape_attr(), context_attr(), dtype_attr("float32")},
        .compose = constant<0>},
       {.name = "_ones",
        .summary = "An array of ones.",
-       .attrs = {tuple_or_none("shape"), context_attr(), dtype_attr("float32")},
+       .reference = creation | OpReference{.integers = "Exact.", .formula = "1"},
+       .attrs = {shape_attr(), context_attr(), dtype_attr("float32")},
        .compose = constant<1>},
       {.name = "_full",
        .aliases = {"_npi_full"},
        .summary = "An array of one value.",
-       .attrs = {tuple_or_none("shape"), context_attr(), dtype_attr("float32"),
-                 required("value", AttrKind::real)},
+       .reference = creation | OpReference{.nan = "A NaN as value gives NaN, in integers FULLNAN.",
+                                           .integers = "value is truncated to the dtype.",
+                                           .formula = "value"},
+       .attrs = {shape_attr(), context_attr(), dtype_attr("float32"),
+                 required("value", AttrKind::real, "The value of every element.")},
        .compose = full},
-      {.name = "_arange",
-       .summary = "start, start + step, ... below stop, each `repeat` times.",
-       .attrs = range_attrs(),
-       .compose = arange},
-      {.name = "_linspace",
-       .aliases = {"_npi_linspace"},
-       .summary = "Evenly spaced numbers, both ends included.",
-       .attrs = linspace_attrs(),
-       .compose = linspace},
-      {.name = "_contrib_arange_like",
-       .aliases = {"_npx_arange_like"},
-       .summary = "A range with as many elements as data, or as one axis of data.",
-       .inputs = {"data"},
-       .attrs = {real_attr("start", 0), real_attr("step", 1), int_attr("repeat", 1), context_attr(),
-                 or_none("axis", AttrKind::integer)},
-       .compose = arange_like,
-       .shape_rule = arange_like_shape},
-      {.name = "_eye",
-       .summary = "Ones on a diagonal, else zeros.",
-       .attrs = {required("N", AttrKind::integer), int_attr("M", 0), int_attr("k", 0), context_attr(),
-                 dtype_attr("float32")},
-       .compose = eye},
-      {.name = "shape_array",
-       .aliases = {"_npx_shape_array"},
-       .summary = "The shape of data.",
-       .inputs = {"data"},
-       .compose = shape_array},
-      {.name = "size_array",
-       .summary = "The number of elements of data.",
-       .inputs = {"data"},
-       .compose = size_array},
+      arange_row(),
+      linspace_row(),
+      arange_like_row(),
+      eye_row(),
+      shape_row("shape_array", {"_npx_shape_array"}, "The shape of data, as an array.",
+                "data (d0, d1, ...) -> (rank)", "y[i] = the extent of axis i", shape_array),
+      shape_row("size_array", {}, "The number of elements of data, as an array.", "data (...) -> (1)",
+                "y[0] = the product of all extents", size_array),
   };
   return rows;
 }

@@ -22,7 +22,8 @@ std::span<const ir::OpDef> conv_ops();         ///< convolution and its transpos
 std::span<const ir::OpDef> pooling_ops();      ///< pooling
 std::span<const ir::OpDef> resample_ops();     ///< resizing of images
 std::span<const ir::OpDef> norm_ops();         ///< normalisation
-std::span<const ir::OpDef> activation_ops();   ///< activations and softmax
+std::span<const ir::OpDef> activation_ops();   ///< activations
+std::span<const ir::OpDef> softmax_ops();      ///< softmax and its relatives
 std::span<const ir::OpDef> random_ops();       ///< random numbers
 std::span<const ir::OpDef> index_ops();        ///< gather and scatter
 std::span<const ir::OpDef> order_ops();        ///< sorting, cumulative sums

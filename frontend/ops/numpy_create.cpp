@@ -1,5 +1,6 @@
 // numpy mode's operators that create arrays.
 #include "frontend/ops/numpy.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
@@ -16,17 +17,45 @@ Values full_like(Primitives& p, Args in, const Attrs& a) {
   return {p.full({d, p.shape(in[0])}, a.real("fill_value"))};
 }
 
+constexpr OpReference filled_reference{
+    .shapes = "-> shape",
+    .dtypes = "Any: the result has `dtype`.",
+    .nan = "There is no input.",
+    .empty = "An extent of 0 gives an empty array.",
+    .integers = "Exact.",
+    .gradient = "None: there is no input.",
+    .source = "MXNet 1.9.1 (src/operator/numpy/np_init_op.cc).",
+};
+
 }  // namespace
 
 std::span<const OpDef> numpy_create_ops() {
-  static const std::vector<AttrSpec> filled{tuple_or_none("shape"), context_attr(), dtype_attr("float32")};
+  static const std::vector<AttrSpec> filled{tuple_or_none("shape", "The shape; None and () are a scalar."),
+                                            context_attr(), dtype_attr("float32")};
   static const std::vector<OpDef> rows{
-      {.name = "_npi_zeros", .summary = "An array of zeros.", .attrs = filled, .compose = constant<0>},
-      {.name = "_npi_ones", .summary = "An array of ones.", .attrs = filled, .compose = constant<1>},
+      {.name = "_npi_zeros",
+       .summary = "An array of zeros.",
+       .reference = filled_reference | OpReference{.formula = "0"},
+       .attrs = filled,
+       .compose = constant<0>},
+      {.name = "_npi_ones",
+       .summary = "An array of ones.",
+       .reference = filled_reference | OpReference{.formula = "1"},
+       .attrs = filled,
+       .compose = constant<1>},
       {.name = "_npi_full_like",
        .summary = "An array of one value, with the shape of another.",
+       .reference =
+           filled_reference | OpReference{.shapes = "a (...) -> (...)",
+                                          .dtypes = "Any; the result has `dtype`, by default the dtype of a.",
+                                          .nan = "A NaN as fill_value gives NaN, in integers FULLNAN.",
+                                          .empty = "An empty array gives an empty array.",
+                                          .integers = "fill_value is truncated to the dtype.",
+                                          .gradient = gradient_zeros,
+                                          .formula = "fill_value"},
        .inputs = {"a"},
-       .attrs = {required("fill_value", AttrKind::real), context_attr(), dtype_or_none()},
+       .attrs = {required("fill_value", AttrKind::real, "The value of every element."), context_attr(),
+                 dtype_or_none()},
        .compose = full_like,
        .shape_rule = elementwise_shape},
       renamed(create_ops(), "_arange", "_npi_arange", {}),

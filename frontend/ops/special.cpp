@@ -1,5 +1,6 @@
 // Special functions: computed in float64, rounded once to the dtype.
 #include "frontend/ops/own_gradient.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <limits>
@@ -180,31 +181,52 @@ Values in_double(Primitives& p, Args in, const Attrs&) {
   return {convert(p, y, p.dtype(in[0]))};
 }
 
+constexpr OpReference special_reference =
+    of_data |
+    OpReference{.integers =
+                    "Computed in float64, rounded to float32, then truncated to the dtype. NaN, infinities "
+                    "and numbers beyond int64 give 0, in int64 its least number. Of bools: whether "
+                    "the number is not 0.",
+                .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."};
+
+OpDef special_row(std::string_view name, std::string_view alias, std::string_view summary,
+                  decltype(OpDef::compose) compose, Gradient gradient, const OpReference& reference) {
+  return {.name = name,
+          .aliases = {alias},
+          .summary = summary,
+          .reference = special_reference | reference,
+          .inputs = {"data"},
+          .compose = compose,
+          .gradient = gradient,
+          .shape_rule = elementwise_shape};
+}
+
 }  // namespace
 
 std::span<const OpDef> special_ops() {
   static const std::vector<OpDef> rows{
-      {.name = "erfinv",
-       .aliases = {"_npx_erfinv"},
-       .summary = "The inverse of erf.",
-       .inputs = {"data"},
-       .compose = in_double<erfinv_of>,
-       .gradient = gradient_in_double<erfinv_slope>,
-       .shape_rule = elementwise_shape},
-      {.name = "gamma",
-       .aliases = {"_npx_gamma"},
-       .summary = "The gamma function.",
-       .inputs = {"data"},
-       .compose = in_double<gamma_of>,
-       .gradient = gradient_in_double<gamma_slope>,
-       .shape_rule = elementwise_shape},
-      {.name = "gammaln",
-       .aliases = {"_npx_gammaln"},
-       .summary = "The logarithm of the gamma function's magnitude.",
-       .inputs = {"data"},
-       .compose = in_double<gammaln_of>,
-       .gradient = gradient_in_double<gammaln_slope>,
-       .shape_rule = elementwise_shape},
+      special_row("erfinv", "_npx_erfinv", "The inverse of the error function.", in_double<erfinv_of>,
+                  gradient_in_double<erfinv_slope>,
+                  {.nan = "NaN, and where |x| > 1; infinite at -1 and 1.",
+                   .gradient = "g (sqrt(pi) / 2) e^(y^2), with y the result; computed in float64",
+                   .formula = "y with erf(y) = x, computed in float64 and rounded once",
+                   .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc); computed by "
+                             "Wichura, Algorithm AS 241, 1988."}),
+      special_row("gamma", "_npx_gamma", "The gamma function of x.", in_double<gamma_of>,
+                  gradient_in_double<gamma_slope>,
+                  {.nan = "NaN, and at -1, -2, ...; infinite at zeros, with the sign of x.",
+                   .gradient = "g y digamma(x), with y the result; computed in float64",
+                   .formula = "the integral of t^(x - 1) e^-t from 0 to infinity, continued to x < 0; "
+                              "computed in float64 and rounded once",
+                   .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc); computed by "
+                             "Lanczos, 1964. The gradient at 0 is -infinity, in MXNet +infinity."}),
+      special_row("gammaln", "_npx_gammaln", "The logarithm of the absolute value of the gamma function.",
+                  in_double<gammaln_of>, gradient_in_double<gammaln_slope>,
+                  {.nan = "NaN; +infinity at 0, -1, -2, ... and at both infinities.",
+                   .gradient = "g digamma(x), computed in float64",
+                   .formula = "log |gamma(x)|, computed in float64 and rounded once",
+                   .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc); computed by "
+                             "Lanczos, 1964. At poles MXNet's gradient is a great number."}),
   };
   return rows;
 }
