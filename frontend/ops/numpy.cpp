@@ -6,7 +6,8 @@
 namespace kiln::ops {
 
 OpDef renamed(std::span<const OpDef> family, std::string_view classic, std::string_view name,
-              std::vector<std::string_view> inputs, std::vector<std::string_view> aliases) {
+              std::vector<std::string_view> inputs, std::vector<std::string_view> aliases,
+              const OpReference& own) {
   const auto found =
       std::find_if(family.begin(), family.end(), [&](const OpDef& op) { return op.name == classic; });
   if (found == family.end()) fail_internal("{} is an alias of {}, which is no operator", name, classic);
@@ -14,6 +15,7 @@ OpDef renamed(std::span<const OpDef> family, std::string_view classic, std::stri
   op.name = name;
   op.inputs = std::move(inputs);
   op.aliases = std::move(aliases);
+  op.reference = op.reference | own;
   return op;
 }
 

@@ -5,9 +5,11 @@
 /// Helpers of the families of MXNet's numpy mode.
 namespace kiln::ops {
 
-/// A copy of a classic operator's definition under another name.
+/// A copy of a classic operator's definition under another name, with its reference except for the fields of
+/// `own`.
 OpDef renamed(std::span<const OpDef> family, std::string_view classic, std::string_view name,
-              std::vector<std::string_view> inputs, std::vector<std::string_view> aliases = {});
+              std::vector<std::string_view> inputs, std::vector<std::string_view> aliases = {},
+              const OpReference& own = {});
 
 /// The sorted axes of the attribute `axis`: None is all, () none. A scalar accepts the axes 0 and -1 without
 /// effect.

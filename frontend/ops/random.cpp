@@ -1,6 +1,7 @@
 // Operators that draw random numbers.
 #include "frontend/ops/random.h"
 
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
@@ -72,86 +73,204 @@ Values shuffle(Primitives& p, Args in, const Attrs&) {
   return {p.gather(in[0], p.sort(p.random_uniform({shape[0]}, DType::i64), /*descending=*/false), 0)};
 }
 
-std::vector<AttrSpec> attrs(std::vector<AttrSpec> own) {
-  own.push_back(tuple_or_none("shape"));
+constexpr OpReference random_reference{
+    .shapes = "-> shape",
+    .dtypes = "Any: the result has `dtype`, float32 for None.",
+    .nan = "None is drawn, except from parameters that are NaN.",
+    .empty = "An extent of 0 gives an empty array.",
+    .integers = "Drawn in float32, then truncated.",
+    .gradient = "None: there is no input.",
+    .source =
+        "MXNet 1.9.1 (src/operator/random/sample_op.cc) in distribution. The numbers are Kiln's: Philox "
+        "4x32-10 (Salmon et al. 2011), by seed and position.",
+};
+constexpr OpReference like_reference =
+    random_reference | OpReference{
+                           .shapes = "data (...) -> (...)",
+                           .dtypes = "Any; the result has the dtype of data.",
+                           .nan = "No result depends on the elements of data.",
+                           .empty = "An empty array gives an empty array.",
+                           .gradient = gradient_zeros,
+                       };
+
+/// The formula of a distribution, and what it does with a NaN parameter.
+constexpr OpReference uniform_law{
+    .formula =
+        "low + (high - low) u, u uniform in [0, 1) with 24 bits, 53 for float64; rounding may give high",
+};
+constexpr OpReference normal_law{
+    .formula = "loc + scale sqrt(-2 log(1 - u)) cos(2 pi v), u and v uniform in [0, 1) (Box and Muller 1958)",
+};
+constexpr OpReference exponential_law{
+    .formula = "-log(1 - u) / lam, u uniform in [0, 1); the mean is 1 / lam",
+};
+constexpr OpReference gamma_law{
+    .formula =
+        "beta times a number of the density x^(alpha - 1) e^-x / gamma(alpha), by the method of "
+        "Marsaglia and Tsang (2000); the mean is alpha beta",
+};
+constexpr OpReference poisson_law{
+    .integers = "Drawn as int64, then converted.",
+    .formula =
+        "k with the probability lam^k e^-lam / k!, by inversion; above lam = 2^24 a rounded normal "
+        "number with a correction of the skewness",
+};
+
+std::vector<AttrSpec> attrs(std::vector<AttrSpec> own, DType fallback = DType::f32) {
+  own.push_back(tuple_or_none("shape", "The shape; None and () are a scalar, (1,) outside of numpy mode."));
   own.push_back(context_attr());
-  own.push_back(dtype_or_none());
+  own.push_back(or_none(
+      "dtype", AttrKind::dtype,
+      fallback == DType::f32 ? "The result's dtype; None: float32." : "The result's dtype; None: int32."));
   return own;
 }
 
+AttrSpec size_attr() { return tuple_or_none("size", "The shape; None and () are a scalar."); }
+
 /// A sampler whose result has the shape and dtype of its input.
 template <Sample sample>
-OpDef like_data(std::string_view name, std::string_view summary, const std::vector<AttrSpec>& own) {
+OpDef like_data(std::string_view name, std::string_view summary, const std::vector<AttrSpec>& own,
+                const OpReference& law) {
   return {.name = name,
           .summary = summary,
+          .reference = like_reference | law,
           .inputs = {"data"},
           .attrs = own,
           .compose = like<sample>,
           .shape_rule = elementwise_shape};
 }
 
-}  // namespace
+std::vector<AttrSpec> uniform_attrs() {
+  return {real_attr("low", 0, "The lower bound."), real_attr("high", 1, "The upper bound, not below low.")};
+}
+std::vector<AttrSpec> normal_attrs() {
+  return {real_attr("loc", 0, "The mean."), real_attr("scale", 1, "The standard deviation, not below 0.")};
+}
+std::vector<AttrSpec> exponential_attrs() { return {real_attr("lam", 1, "The rate, above 0.")}; }
+std::vector<AttrSpec> gamma_attrs() {
+  return {real_attr("alpha", 1, "The shape parameter, above 0."),
+          real_attr("beta", 1, "The scale, above 0.")};
+}
+std::vector<AttrSpec> poisson_attrs() { return {real_attr("lam", 1, "The mean, from 0 to 2^62.")}; }
 
-std::span<const OpDef> random_ops() {
-  static const std::vector<AttrSpec> uniform_attrs{real_attr("low", 0), real_attr("high", 1)};
-  static const std::vector<AttrSpec> normal_attrs{real_attr("loc", 0), real_attr("scale", 1)};
-  static const std::vector<AttrSpec> gamma_attrs{real_attr("alpha", 1), real_attr("beta", 1)};
-  static const std::vector<AttrSpec> rate{real_attr("lam", 1)};
-  static const std::vector<OpDef> rows{
+/// Samplers of a shape.
+std::vector<OpDef> shape_samplers() {
+  return {
       {.name = "_random_uniform",
        .aliases = {"random_uniform", "uniform"},
-       .summary = "Uniform in [low, high).",
-       .attrs = attrs(uniform_attrs),
+       .summary = "Random numbers that are uniform in [low, high).",
+       .reference = random_reference | uniform_law,
+       .attrs = attrs(uniform_attrs()),
        .compose = of_shape<uniform>},
       {.name = "_random_normal",
        .aliases = {"normal", "random_normal"},
-       .summary = "Normal with mean loc and deviation scale.",
-       .attrs = attrs(normal_attrs),
+       .summary = "Random numbers of the normal distribution with mean loc and standard deviation scale.",
+       .reference = random_reference | normal_law,
+       .attrs = attrs(normal_attrs()),
        .compose = of_shape<normal>},
       {.name = "_random_exponential",
        .aliases = {"random_exponential"},
-       .summary = "Exponential with rate lam.",
-       .attrs = attrs(rate),
+       .summary = "Random numbers of the exponential distribution with rate lam.",
+       .reference = random_reference | exponential_law,
+       .attrs = attrs(exponential_attrs()),
        .compose = of_shape<exponential>},
       {.name = "_random_gamma",
        .aliases = {"random_gamma"},
-       .summary = "Gamma with shape parameter alpha and scale beta.",
-       .attrs = attrs(gamma_attrs),
+       .summary = "Random numbers of the gamma distribution with shape parameter alpha and scale beta.",
+       .reference = random_reference | gamma_law,
+       .attrs = attrs(gamma_attrs()),
        .compose = of_shape<gamma>},
       {.name = "_random_poisson",
        .aliases = {"random_poisson"},
-       .summary = "Poisson with mean lam.",
-       .attrs = attrs(rate),
+       .summary = "Random numbers of the Poisson distribution with mean lam.",
+       .reference = random_reference | poisson_law,
+       .attrs = attrs(poisson_attrs()),
        .compose = of_shape<poisson>},
       {.name = "_random_randint",
        .aliases = {"_npi_random_randint", "random_randint"},
-       .summary = "Integers in [low, high).",
-       .attrs = attrs({required("low", AttrKind::integer), required("high", AttrKind::integer)}),
+       .summary = "Random integers that are uniform in [low, high).",
+       .reference = random_reference |
+                    OpReference{.dtypes = "Any: the result has `dtype`, int32 for None.",
+                                .nan = "There is none.",
+                                .integers = "Drawn as int64, then converted: wrapped in narrower integers.",
+                                .formula = "low + r mod (high - low), r uniform in all of int64"},
+       .attrs = attrs({required("low", AttrKind::integer, "The least number."),
+                       required("high", AttrKind::integer, "The bound, above low, which is not drawn.")},
+                      DType::i32),
        .compose = of_shape<randint, DType::i32>},
+  };
+}
+
+/// numpy's samplers, and shuffling.
+std::vector<OpDef> size_samplers() {
+  constexpr OpReference of_dtype{.shapes = "-> size", .dtypes = "Any: the result has `dtype`."};
+  return {
       {.name = "_npi_uniform",
-       .summary = "Uniform in [low, high).",
-       .attrs = {required("low", AttrKind::real), required("high", AttrKind::real), tuple_or_none("size"),
-                 context_attr(), dtype_attr("float32")},
+       .summary = "Random numbers that are uniform in [low, high).",
+       .reference = random_reference | of_dtype | uniform_law |
+                    OpReference{.source = "MXNet 1.9.1 (src/operator/numpy/random/np_uniform_op.cc) in "
+                                          "distribution; the numbers are Kiln's, as of _random_uniform."},
+       .attrs = {required("low", AttrKind::real, "The lower bound; it may be above high."),
+                 required("high", AttrKind::real, "The upper bound."), size_attr(), context_attr(),
+                 dtype_attr("float32")},
        .compose = of_size<uniform_between>},
       {.name = "_npi_normal",
-       .summary = "Normal with mean loc and deviation scale.",
-       .attrs = {required("loc", AttrKind::real), required("scale", AttrKind::real), tuple_or_none("size"),
+       .summary = "Random numbers of the normal distribution with mean loc and standard deviation scale.",
+       .reference = random_reference | of_dtype | normal_law |
+                    OpReference{.source = "MXNet 1.9.1 (src/operator/numpy/random/np_normal_op.cc) in "
+                                          "distribution; the numbers are Kiln's, as of _random_normal."},
+       .attrs = {required("loc", AttrKind::real, "The mean."),
+                 required("scale", AttrKind::real, "The standard deviation, not below 0."), size_attr(),
                  context_attr(), dtype_attr("float32")},
        .compose = of_size<normal>},
-      like_data<uniform>("_random_uniform_like", "Uniform in [low, high), of the shape and dtype of data.",
-                         uniform_attrs),
-      like_data<normal>("_random_normal_like", "Normal, of the shape and dtype of data.", normal_attrs),
-      like_data<exponential>("_random_exponential_like", "Exponential, of the shape and dtype of data.",
-                             rate),
-      like_data<gamma>("_random_gamma_like", "Gamma, of the shape and dtype of data.", gamma_attrs),
-      like_data<poisson>("_random_poisson_like", "Poisson, of the shape and dtype of data.", rate),
+  };
+}
+
+std::vector<OpDef> like_samplers() {
+  return {
+      like_data<uniform>("_random_uniform_like",
+                         "Random numbers that are uniform in [low, high), of the shape and dtype of data.",
+                         uniform_attrs(), uniform_law),
+      like_data<normal>("_random_normal_like",
+                        "Random numbers of the normal distribution, of the shape and dtype of data.",
+                        normal_attrs(), normal_law),
+      like_data<exponential>(
+          "_random_exponential_like",
+          "Random numbers of the exponential distribution, of the shape and dtype of data.",
+          exponential_attrs(), exponential_law),
+      like_data<gamma>("_random_gamma_like",
+                       "Random numbers of the gamma distribution, of the shape and dtype of data.",
+                       gamma_attrs(), gamma_law),
+      like_data<poisson>("_random_poisson_like",
+                         "Random numbers of the Poisson distribution, of the shape and dtype of data.",
+                         poisson_attrs(), poisson_law),
       {.name = "_shuffle",
        .aliases = {"_npi_shuffle", "shuffle"},
-       .summary = "Shuffles along the first axis.",
+       .summary = "Puts the slices along the first axis in a random order.",
+       .reference = {.shapes = "data (N, ...) -> (N, ...)",
+                     .dtypes = "Any; the result has the dtype of data.",
+                     .nan = "Moved as any element.",
+                     .ties = "Slices are ordered by random numbers of 64 bits; equal ones keep their order.",
+                     .empty = "An empty array gives an empty array.",
+                     .integers = integers_unchanged,
+                     .gradient = "g in the order of data",
+                     .formula = "y[i] = data[p(i)], p a random permutation",
+                     .source = "MXNet 1.9.1 (src/operator/random/shuffle_op.cc). The order is Kiln's."},
        .inputs = {"data"},
        .compose = shuffle,
        .shape_rule = elementwise_shape},
   };
+}
+
+}  // namespace
+
+std::span<const OpDef> random_ops() {
+  static const std::vector<OpDef> rows = [] {
+    std::vector<OpDef> all;
+    for (auto family : {shape_samplers, size_samplers, like_samplers})
+      for (OpDef& op : family()) all.push_back(std::move(op));
+    return all;
+  }();
   return rows;
 }
 
