@@ -162,7 +162,9 @@ OpDef activation_row() {
           OpReference{
               .nan = "NaN; softsign of infinities is NaN too.",
               .ties = "relu of both zeros is +0.",
-              .integers = "INTEGERS",
+              .integers =
+                  "relu: exact. tanh: computed in float32 and truncated. sigmoid, softrelu and softsign: "
+                  "every step is truncated to the dtype, so that results are far from the function's.",
               .gradient = "relu: g where x > 0, else 0, NaN where x is NaN; sigmoid: g y (1 - y); tanh: "
                           "g (1 - y^2); softrelu: g (1 - e^-y); softsign: g / (1 + |x|)^2; y is the result",
               .formula = "relu: max(x, 0); sigmoid: 1 / (1 + e^-x); tanh: tanh(x); softrelu: log(1 + e^x), x "
@@ -188,16 +190,16 @@ OpDef leaky_relu_row() {
               .shapes = "data (...) -> (...); prelu: data (N, C, ...), gamma (C) or (1) -> (N, C, ...); "
                         "rrelu: data "
                         "(...) -> (...) and the slopes (...)",
-              .dtypes = "DTYPES",
-              .nan = "NaN.",
-              .ties = "At 0 the gradient is that of negative x.",
-              .integers = "INTEGERS",
-              .gradient =
-                  "g where x > 0; else leaky: slope g; elu: slope g e^x; selu: 1.0507 * 1.67326 g e^x; "
-                  "prelu: "
-                  "gamma g, and gamma: the sum of g x where x <= 0; rrelu: g times its slope. gelu: "
-                  "g ((1 + erf(x / sqrt(2))) / 2 + x e^(-x^2 / 2) / sqrt(2 pi)). selu multiplies g by "
-                  "1.0507 where x > 0",
+              .dtypes = "Any, one for data and gamma; the results have it.",
+              .nan = "NaN; gelu of -infinity is NaN too.",
+              .ties = "At 0 the gradient is that of negative x. At NaN it is g of leaky and elu, gamma g of "
+                      "prelu, the slope times g of rrelu, else NaN.",
+              .integers = "Slopes, factors and every step are truncated: with the defaults leaky, elu and "
+                          "rrelu give max(x, 0). prelu: wraps.",
+              .gradient = "g where x > 0, else leaky: slope g; elu: slope g e^x; prelu: gamma g; rrelu: g "
+                          "times the slope of the element. gamma: the sum of g x over elements with x <= 0. "
+                          "selu: 1.0507 g times 1 or 1.67326 e^x. gelu: g ((1 + erf(x / sqrt(2))) / 2 + x "
+                          "e^(-x^2 / 2) / sqrt(2 pi))",
               .formula = "x where x > 0; else leaky: slope x; elu: slope (e^x - 1); prelu: gamma x; rrelu: a "
                          "slope times "
                          "x. selu: 1.0507 times x or 1.67326 (e^x - 1); gelu: x / 2 (1 + erf(x / sqrt(2)))",

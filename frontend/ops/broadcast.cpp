@@ -134,7 +134,7 @@ void tile_shape(ShapeFacts& f, const Attrs& a) {
 constexpr OpReference repetition{
     .dtypes = "Any; the result has the dtype of data.",
     .nan = "Copied.",
-    .empty = "An axis without elements stays empty; a new extent or a count of 0 makes the result empty.",
+    .empty = "An axis without elements stays empty; a count of 0 makes the result empty.",
     .integers = integers_unchanged,
     .gradient = "g summed over the copies of each element; of half precision in float32, rounded once",
 };
@@ -150,7 +150,8 @@ std::span<const OpDef> broadcast_ops() {
                     OpReference{.shapes = "data (a, b, ...) -> shape (A, B, ...); A = a, or any A if a is 1; "
                                           "0 in `shape` keeps an extent",
                                 .broadcasting = "Axes correspond by position; shape has the rank of data.",
-                                .formula = "y[i, j, ...] = data[i or 0, j or 0, ...]",
+                                .empty = "An axis without elements stays empty.",
+                                .formula = "y[i, j, ...] = data[i or 0, j or 0, ...]; 0 on repeated axes",
                                 .source = "MXNet 1.9.1's broadcast_to; the cases of "
                                           "tests/golden/ops/broadcast_to__*."},
        .inputs = one,
@@ -160,12 +161,15 @@ std::span<const OpDef> broadcast_ops() {
       {.name = "broadcast_axis",
        .aliases = {"broadcast_axes"},
        .summary = "Repeats the named axes, which have extent 1.",
-       .reference = repetition | OpReference{.shapes = "data (..., 1, ...) -> (..., size, ...)",
-                                             .broadcasting = "Only the named axes are repeated; each has "
-                                                             "extent 1.",
-                                             .formula = "y[..., i, ...] = data[..., 0, ...]",
-                                             .source = "MXNet 1.9.1's broadcast_axis; the cases of "
-                                                       "tests/golden/ops/broadcast_axis__*."},
+       .reference =
+           repetition |
+           OpReference{.shapes = "data (..., 1, ...) -> (..., size, ...)",
+                       .broadcasting = "Only the named axes are repeated; each has "
+                                       "extent 1.",
+                       .empty = "An axis without elements stays empty; a size of 0 makes the result empty.",
+                       .formula = "y[..., i, ...] = data[..., 0, ...]",
+                       .source = "MXNet 1.9.1's broadcast_axis; the cases of "
+                                 "tests/golden/ops/broadcast_axis__*."},
        .inputs = one,
        .attrs = {tuple_attr("axis", "The axes to repeat; negative ones count from the last."),
                  tuple_attr("size", "The new extent of each of them.")},
@@ -175,14 +179,16 @@ std::span<const OpDef> broadcast_ops() {
        .summary = "Repeats axes of lhs that have extent 1 to the shape of rhs.",
        .reference =
            repetition |
-           OpReference{.shapes = "lhs (a, b, ...), rhs (A, B, ...) -> (A, B, ...); A = a, or any A if a is 1",
-                       .dtypes = "Any; the result has the dtype of lhs. rhs has any dtype.",
-                       .broadcasting = "Axes correspond by position. With lhs_axes and rhs_axes only these "
-                                       "are repeated, and other axes of rhs do not count.",
-                       .gradient = "lhs: g summed over the copies of each element; rhs: zeros",
-                       .formula = "y[i, j, ...] = lhs[i or 0, j or 0, ...]",
-                       .source = "MXNet 1.9.1's broadcast_like; the cases of "
-                                 "tests/golden/ops/broadcast_like__*."},
+           OpReference{
+               .shapes = "lhs (a, b, ...), rhs (A, B, ...) -> (A, B, ...); A = a, or any A if a is 1",
+               .dtypes = "Any; the result has the dtype of lhs. rhs has any dtype.",
+               .broadcasting = "Axes correspond by position. With lhs_axes and rhs_axes only these "
+                               "are repeated, and other axes of rhs do not count.",
+               .empty = "An axis without elements stays empty; an extent of 0 in rhs makes the result empty.",
+               .gradient = "lhs: g summed over the copies of each element; rhs: zeros",
+               .formula = "y[i, j, ...] = lhs[i or 0, j or 0, ...]; 0 on repeated axes",
+               .source = "MXNet 1.9.1's broadcast_like; the cases of "
+                         "tests/golden/ops/broadcast_like__*."},
        .inputs = two,
        .attrs = {tuple_or_none("lhs_axes", "The axes of lhs to repeat; None, of either one: all."),
                  tuple_or_none("rhs_axes",

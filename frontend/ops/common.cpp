@@ -173,7 +173,8 @@ AttrSpec library_hint(AttrSpec spec) {
   return ignored(std::move(spec), "it selects an algorithm in MXNet's libraries");
 }
 AttrSpec context_attr() {
-  return ignored({"ctx", AttrKind::text, std::string()}, "Kiln computes where the call runs");
+  return ignored(meaning({"ctx", AttrKind::text, std::string()}, "The device of the result."),
+                 "Kiln computes where the call runs");
 }
 
 }  // namespace kiln::ops

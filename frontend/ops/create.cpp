@@ -93,8 +93,10 @@ constexpr OpReference creation{
 constexpr OpReference ramp_reference =
     creation | OpReference{
                    .shapes = "-> (n)",
-                   .nan = "start or step NaN gives NaN, as integers 0, in int64 its least number.",
-                   .integers = "Computed in float64, then truncated to the dtype.",
+                   .nan = "A NaN as start or step gives NaN, in integers 0, in int64 its least number.",
+                   .integers =
+                       "Computed in float64, then truncated and wrapped to the dtype. In bool: whether the "
+                       "number is not 0.",
                };
 
 std::vector<AttrSpec> range_attrs() {
@@ -122,14 +124,17 @@ std::vector<AttrSpec> linspace_attrs() {
 }
 
 OpDef arange_row() {
-  return {.name = "_arange",
-          .summary = "The numbers start, start + step, ... below stop, each `repeat` times.",
-          .reference = ramp_reference |
-                       OpReference{.shapes = "-> (n repeat); n = ceil((stop - start) / step), at least 0",
-                                   .empty = "Empty if stop is not after start in the direction of step.",
-                                   .formula = "y[i] = start + step floor(i / repeat)"},
-          .attrs = range_attrs(),
-          .compose = arange};
+  return {
+      .name = "_arange",
+      .summary = "The numbers start, start + step, ... below stop, each `repeat` times.",
+      .reference =
+          ramp_reference |
+          OpReference{.shapes = "-> (n repeat); n = ceil((stop - start) / step), at least 0",
+                      .nan = "A NaN as start, stop or step throws, as an infinite number of elements does.",
+                      .empty = "Empty if stop is not after start in the direction of step.",
+                      .formula = "y[i] = start + step floor(i / repeat)"},
+      .attrs = range_attrs(),
+      .compose = arange};
 }
 OpDef linspace_row() {
   return {
@@ -213,9 +218,12 @@ std::span<const OpDef> create_ops() {
       {.name = "_full",
        .aliases = {"_npi_full"},
        .summary = "An array of one value.",
-       .reference = creation | OpReference{.nan = "A NaN as value gives NaN, in integers FULLNAN.",
-                                           .integers = "value is truncated to the dtype.",
-                                           .formula = "value"},
+       .reference =
+           creation |
+           OpReference{
+               .nan = "A NaN as value gives NaN; in integers 0, in int64 its least number; in bool true.",
+               .integers = "value is truncated and wrapped to the dtype. In bool: whether it is not 0.",
+               .formula = "value"},
        .attrs = {shape_attr(), context_attr(), dtype_attr("float32"),
                  required("value", AttrKind::real, "The value of every element.")},
        .compose = full},

@@ -37,7 +37,7 @@ constexpr OpReference inverse_reference =
     trigonometric_reference | OpReference{.nan = "NaN, and where |x| > 1."};
 constexpr OpReference angle_reference =
     trigonometric_reference |
-    OpReference{.integers = "Computed in float64 and truncated to the dtype. Of bools: x."};
+    OpReference{.integers = "Computed in float64, then truncated and wrapped to the dtype. Of bools: x."};
 
 std::vector<OpDef> power_rows() {
   return {
@@ -57,13 +57,13 @@ std::vector<OpDef> power_rows() {
       pointwise("cbrt", "The cube root of x.", unary<Unary::cbrt>,
                 power_reference | OpReference{.gradient = "g / (3 cbrt(x)^2), infinite at zeros",
                                               .formula = "sign(x) |x|^(1/3)"}),
-      pointwise("rcbrt", "One divided by the cube root of x.", rcbrt,
-                power_reference |
-                    OpReference{.nan = "NaN; infinite at zeros, with the sign of x.",
-                                .integers = "1 / the cube root truncated to an integer: 1 and -1 where "
-                                            "it is 1 and -1, else 0. Of bools: x.",
-                                .gradient = "-g / (3 x cbrt(x))",
-                                .formula = "1 / cbrt(x)"}),
+      pointwise(
+          "rcbrt", "One divided by the cube root of x.", rcbrt,
+          power_reference | OpReference{.nan = "NaN; infinite at zeros, with the sign of x.",
+                                        .integers = "The cube root is truncated, and the quotient too: 1 and "
+                                                    "-1 where the root gives 1 and -1, else 0. Of bools: x.",
+                                        .gradient = "-g / (3 x cbrt(x))",
+                                        .formula = "1 / cbrt(x)"}),
   };
 }
 

@@ -79,7 +79,8 @@ OpDef clip_row() {
       "clip", "Clips x to the interval from a_min to a_max.", clip,
       of_data | OpReference{.nan = "NaN; a bound that is NaN makes every element NaN.",
                             .ties = "An element equal to a bound is unchanged, a zero with its sign.",
-                            .integers = "Bounds are truncated, and taken to the nearest number of the dtype.",
+                            .integers = "Bounds are truncated, and clipped to the range of the dtype. Of "
+                                        "bools: a bound that is not 0 is true.",
                             .gradient = "g where a_min <= x <= a_max and where x is NaN, else 0",
                             .formula = "min(a_max, max(a_min, x)); a_max everywhere if a_min > a_max",
                             .source = "MXNet 1.9.1 (src/operator/tensor/matrix_op.cc)."},
@@ -94,7 +95,7 @@ OpDef smooth_l1_row() {
       of_data |
           OpReference{.dtypes = "Any; the result has the dtype of data, int64 of bool, and float64 of "
                                 "integers and bools if is_int is False.",
-                      .integers = "Computed in float64 and truncated.",
+                      .integers = "Computed in float64; truncated if is_int is True.",
                       .gradient = "g scalar^2 x where |x| < 1 / scalar^2, else g sign(x)",
                       .formula = "(scalar x)^2 / 2 where |x| < 1 / scalar^2, else |x| - 1 / (2 scalar^2)",
                       .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_binary_scalar_op_extended.cc)."},
@@ -141,12 +142,15 @@ std::vector<OpDef> piecewise_ops() {
                                 .gradient = "g y (1 - y), with y the result",
                                 .formula = "1 / (1 + e^-x), by e^-|x|"},
                 {}, {}, head_times<sigmoid_slope>),
-      pointwise("softsign", "x divided by 1 + |x|.", softsign_of,
-                unary_basic | OpReference{.nan = "NaN, of infinities too.",
-                                          .integers = "The quotient is truncated: 0. Of bools: x.",
-                                          .gradient = "g / (1 + |x|)^2",
-                                          .formula = "x / (1 + |x|)"},
-                {}, {}, head_times<softsign_slope>),
+      pointwise(
+          "softsign", "x divided by 1 + |x|.", softsign_of,
+          unary_basic |
+              OpReference{
+                  .nan = "NaN, of infinities too.",
+                  .integers = "The quotient is truncated: 0, of the least signed integer 1. Of bools: x.",
+                  .gradient = "g / (1 + |x|)^2",
+                  .formula = "x / (1 + |x|)"},
+          {}, {}, head_times<softsign_slope>),
       pointwise("relu", "x where it is positive, else 0.", relu,
                 unary_basic | OpReference{.ties = "Both zeros give +0.",
                                           .integers = "Exact.",
@@ -160,7 +164,8 @@ std::vector<OpDef> piecewise_ops() {
                                           .formula = "1 where x = 0, else 0"}),
       pointwise("hard_sigmoid", "A piecewise linear approximation of sigmoid.", hard_sigmoid,
                 unary_basic |
-                    OpReference{.integers = "alpha and beta are truncated, with the defaults to 0: 0.",
+                    OpReference{.integers = "alpha and beta are truncated: with the defaults the result is "
+                                            "0. Of bools: true with the defaults.",
                                 .gradient = "alpha g where the result is between 0 and 1, else 0, where x "
                                             "is NaN too",
                                 .formula = "max(0, min(1, alpha x + beta))"},

@@ -75,7 +75,9 @@ OpDef make_loss_row() {
 std::vector<OpDef> identity_ops() {
   OpDef block =
       pointwise("BlockGrad", "x, as a constant for gradients.", identity,
-                same_basic | OpReference{.gradient = "None: no gradient passes."}, {"stop_gradient"});
+                same_basic | OpReference{.gradient = "None: no gradient passes. backward() throws for a head "
+                                                     "that leads to arrays by this operator alone."},
+                {"stop_gradient"});
   block.stops_gradient = true;
   return {
       pointwise("_copy", "A copy of x.", identity, same_basic | OpReference{.gradient = "g"}, {"identity"}),
@@ -95,15 +97,14 @@ std::vector<OpDef> identity_ops() {
       make_loss_row(),
       pointwise("Cast", "Converts x to a dtype.", cast,
                 cast_reference |
-                    OpReference{.source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc), "
-                                          "which truncates the significand of bfloat16."},
+                    OpReference{.source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc). "
+                                          "docs/differences.md has the cast that differs."},
                 {"_npi_cast", "_npx_cast", "cast"},
                 {required("dtype", AttrKind::dtype, "The result's dtype.")}),
-      pointwise(
-          "amp_cast", "Converts x to a dtype, as inserted for mixed precision.", cast,
-          cast_reference | OpReference{.source = "MXNet 1.9.1 (src/operator/tensor/amp_cast.cc), which casts "
-                                                 "floats alone."},
-          {}, {required("dtype", AttrKind::dtype, "The result's dtype.")}),
+      pointwise("amp_cast", "Converts x to a dtype, as inserted for mixed precision.", cast,
+                cast_reference | OpReference{.source = "MXNet 1.9.1 (src/operator/tensor/amp_cast.cc), which "
+                                                       "leaves float64 and integers as they are."},
+                {}, {required("dtype", AttrKind::dtype, "The result's dtype.")}),
       pointwise("zeros_like", "Zeros of the shape and dtype of x.", zeros_like,
                 constant_like_reference | OpReference{.formula = "0"}),
       pointwise("ones_like", "Ones of the shape and dtype of x.", ones_like,

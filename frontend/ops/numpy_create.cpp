@@ -46,13 +46,16 @@ std::span<const OpDef> numpy_create_ops() {
       {.name = "_npi_full_like",
        .summary = "An array of one value, with the shape of another.",
        .reference =
-           filled_reference | OpReference{.shapes = "a (...) -> (...)",
-                                          .dtypes = "Any; the result has `dtype`, by default the dtype of a.",
-                                          .nan = "A NaN as fill_value gives NaN, in integers FULLNAN.",
-                                          .empty = "An empty array gives an empty array.",
-                                          .integers = "fill_value is truncated to the dtype.",
-                                          .gradient = gradient_zeros,
-                                          .formula = "fill_value"},
+           filled_reference |
+           OpReference{
+               .shapes = "a (...) -> (...)",
+               .dtypes = "Any; the result has `dtype`, by default the dtype of a.",
+               .nan =
+                   "A NaN as fill_value gives NaN; in integers 0, in int64 its least number; in bool true.",
+               .empty = "An empty array gives an empty array.",
+               .integers = "fill_value is truncated and wrapped to the dtype. In bool: whether it is not 0.",
+               .gradient = gradient_zeros,
+               .formula = "fill_value"},
        .inputs = {"a"},
        .attrs = {required("fill_value", AttrKind::real, "The value of every element."), context_attr(),
                  dtype_or_none()},

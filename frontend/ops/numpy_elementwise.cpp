@@ -62,8 +62,8 @@ const std::vector<std::string_view> x{"x"}, data{"data"}, two{"lhs", "rhs"};
 constexpr std::string_view unary_source =
     "MXNet 1.9.1 (src/operator/numpy/np_elemwise_unary_op_basic.cc); integer inputs, which it refuses or "
     "computes otherwise, are in docs/differences-numpy.md.";
-constexpr std::string_view scalar_source =
-    "MXNet 1.9.1 (src/operator/numpy/np_elemwise_broadcast_op_scalar.cc).";
+constexpr std::string_view numpy_source =
+    "MXNet 1.9.1's operator of this name (src/operator/numpy); the cases of tests/golden/ops/np_*.";
 constexpr OpReference of_x{
     .shapes = "x (...) -> (...)", .dtypes = "Any; the result has the dtype of x.", .source = unary_source};
 
@@ -102,7 +102,7 @@ std::vector<OpDef> function_rows() {
       {"_npi_power_scalar", "_power_scalar"},      {"_npi_rpower_scalar", "_rpower_scalar"},
   };
   for (const auto& [name, classic] : numbers)
-    rows.push_back(renamed(scalar_ops(), classic, name, data, {}, {.source = scalar_source}));
+    rows.push_back(renamed(scalar_ops(), classic, name, data, {}, {.source = numpy_source}));
   return rows;
 }
 
@@ -111,13 +111,13 @@ std::vector<OpDef> function_rows() {
 constexpr std::string_view no_bools =
     "Not bool for both, which throws; the result has the common dtype: a float wins over an integer, else "
     "the "
-    "wider one; PROMOTION.";
+    "wider one; int8 with uint8 gives int32, two kinds of 16-bit floats float32.";
 constexpr OpReference promoting =
     of_broadcast_shapes |
     OpReference{.dtypes =
                     "Any; the result has the common dtype: a float wins over an integer, else the wider "
-                    "one; PROMOTION.",
-                .source = "MXNet 1.9.1 (src/operator/numpy/np_elemwise_broadcast_op.cc)."};
+                    "one; int8 with uint8 gives int32, two kinds of 16-bit floats float32.",
+                .source = numpy_source};
 constexpr OpReference comparing =
     promoting | OpReference{.dtypes = "Any; compared in their common dtype. The result is bool.",
                             .nan = "false if lhs or rhs is NaN.",
@@ -152,18 +152,20 @@ std::vector<OpDef> arithmetic_rows() {
                                    .gradient = "lhs: g rhs; rhs: g lhs",
                                    .formula = "lhs rhs"}),
       pair("_npi_mod", "The remainder of lhs / rhs, with the sign of rhs.", binary<Binary::mod>,
-           promoting | OpReference{.dtypes = no_bools,
-                                   .nan = "NaN if lhs or rhs is, if rhs is 0, and if lhs is infinite.",
-                                   .integers = "Exact, with the sign of rhs; 0 if rhs is 0.",
-                                   .gradient = "lhs: g; rhs: -g q, with q the integer (lhs - result) / rhs",
-                                   .formula = "lhs - rhs floor(lhs / rhs), exact"}),
+           promoting |
+               OpReference{
+                   .dtypes = no_bools,
+                   .nan = "0 where rhs is 0, of NaN too; else NaN if lhs or rhs is, and if lhs is infinite.",
+                   .integers = "Exact, with the sign of rhs; 0 if rhs is 0.",
+                   .gradient = "lhs: g; rhs: -g q, with q = (lhs - result) / rhs rounded to an integer",
+                   .formula = "lhs - rhs floor(lhs / rhs), exact"}),
       pair("_npi_power", "lhs to the power of rhs.", binary<Binary::pow>,
            promoting |
                OpReference{.nan = "NaN if lhs or rhs is, but 1 if rhs is 0 or lhs is 1. NaN of a negative "
                                   "lhs and a rhs that is no integer.",
                            .integers = integers_in_float32,
-                           .gradient = "lhs: g rhs lhs^(rhs - 1), 0 where rhs = 0; rhs: g y log(lhs), "
-                                       "with y the result, 0 where lhs or y is 0",
+                           .gradient = "lhs: g rhs lhs^(rhs - 1), 0 where rhs = 0; rhs: g y log(lhs), with y "
+                                       "the result; the logarithm counts as 0 where lhs or y is 0",
                            .formula = "lhs^rhs"}),
       pair("_npi_true_divide", "The quotient of lhs and rhs.", true_divide,
            promoting | OpReference{.dtypes = "Any; the result has the common dtype if it is a float, else "

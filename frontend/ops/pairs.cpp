@@ -130,12 +130,13 @@ void add_arithmetic(std::vector<OpDef>& ops) {
                                      "/ -1 stays. Of bools: 'and'.",
                          .gradient = "lhs: g / rhs; rhs: -g (lhs / rhs) / rhs",
                          .formula = "lhs / rhs"});
-  add_pair<Binary::mod>(ops, "_mod", {"_Mod"}, "broadcast_mod", {},
-                        "The remainder of lhs / rhs, with the sign of rhs.", basic_source,
-                        {.nan = "NaN if lhs or rhs is, if rhs is 0, and if lhs is infinite.",
-                         .integers = "Exact, with the sign of rhs; 0 if rhs is 0. Of bools: false.",
-                         .gradient = "lhs: g; rhs: -g q, with q the integer (lhs - result) / rhs",
-                         .formula = "lhs - rhs floor(lhs / rhs), exact; a zero has the sign of rhs"});
+  add_pair<Binary::mod>(
+      ops, "_mod", {"_Mod"}, "broadcast_mod", {}, "The remainder of lhs / rhs, with the sign of rhs.",
+      basic_source,
+      {.nan = "0 where rhs is 0, of NaN too; else NaN if lhs or rhs is, and if lhs is infinite.",
+       .integers = "Exact, with the sign of rhs; 0 if rhs is 0. Of bools: false.",
+       .gradient = "lhs: g; rhs: -g q, with q = (lhs - result) / rhs rounded to an integer",
+       .formula = "lhs - rhs floor(lhs / rhs), exact"});
 }
 
 /// Powers, extrema and lengths.
@@ -145,8 +146,8 @@ void add_extended(std::vector<OpDef>& ops) {
       {.nan = "NaN if lhs or rhs is, but 1 if rhs is 0 or lhs is 1. NaN of a negative lhs and a "
               "rhs that is no integer.",
        .integers = integers_in_float32,
-       .gradient = "lhs: g rhs lhs^(rhs - 1), 0 where rhs = 0; rhs: g y log(lhs), with y "
-                   "the result, 0 where lhs or y is 0",
+       .gradient = "lhs: g rhs lhs^(rhs - 1), 0 where rhs = 0; rhs: g y log(lhs), with y the result; the "
+                   "logarithm counts as 0 where lhs or y is 0",
        .formula = "lhs^rhs"});
   add_pair<Binary::max>(ops, "_maximum", {"_Maximum"}, "broadcast_maximum", {"_npi_maximum"},
                         "The greater one of lhs and rhs.", extended_source,
@@ -168,7 +169,8 @@ void add_extended(std::vector<OpDef>& ops) {
                           "The length of the vector (lhs, rhs).", extended_source,
                           {.nan = "NaN if lhs or rhs is, and infinite if the other one is.",
                            .integers = integers_in_float32,
-                           .gradient = "lhs: g lhs / y; rhs: g rhs / y, with y the result; 0 where y = 0",
+                           .gradient = "lhs: g lhs / y; rhs: g rhs / y, with y the result; 0 where y = 0, "
+                                       "NaN where y is infinite and lhs, or rhs, is",
                            .formula = "sqrt(lhs^2 + rhs^2), without overflow"});
 }
 

@@ -76,9 +76,9 @@ Values shuffle(Primitives& p, Args in, const Attrs&) {
 constexpr OpReference random_reference{
     .shapes = "-> shape",
     .dtypes = "Any: the result has `dtype`, float32 for None.",
-    .nan = "None is drawn, except from parameters that are NaN.",
     .empty = "An extent of 0 gives an empty array.",
-    .integers = "Drawn in float32, then truncated.",
+    .integers =
+        "Drawn in float32, then truncated and wrapped to the dtype. In bool: whether the number is not 0.",
     .gradient = "None: there is no input.",
     .source =
         "MXNet 1.9.1 (src/operator/random/sample_op.cc) in distribution. The numbers are Kiln's: Philox "
@@ -87,30 +87,34 @@ constexpr OpReference random_reference{
 constexpr OpReference like_reference =
     random_reference | OpReference{
                            .shapes = "data (...) -> (...)",
-                           .dtypes = "Any; the result has the dtype of data.",
-                           .nan = "No result depends on the elements of data.",
+                           .dtypes = "Any; the result has the dtype of data, whose elements are not read.",
                            .empty = "An empty array gives an empty array.",
                            .gradient = gradient_zeros,
                        };
 
-/// The formula of a distribution, and what it does with a NaN parameter.
+/// The formula of each distribution, and the result of parameters that are NaN.
 constexpr OpReference uniform_law{
+    .nan = "A NaN as low or high throws.",
     .formula =
         "low + (high - low) u, u uniform in [0, 1) with 24 bits, 53 for float64; rounding may give high",
 };
 constexpr OpReference normal_law{
+    .nan = "A NaN as loc gives NaN; as scale it throws.",
     .formula = "loc + scale sqrt(-2 log(1 - u)) cos(2 pi v), u and v uniform in [0, 1) (Box and Muller 1958)",
 };
 constexpr OpReference exponential_law{
+    .nan = "A NaN as lam throws.",
     .formula = "-log(1 - u) / lam, u uniform in [0, 1); the mean is 1 / lam",
 };
 constexpr OpReference gamma_law{
+    .nan = "A NaN as alpha or beta throws.",
     .formula =
         "beta times a number of the density x^(alpha - 1) e^-x / gamma(alpha), by the method of "
         "Marsaglia and Tsang (2000); the mean is alpha beta",
 };
 constexpr OpReference poisson_law{
-    .integers = "Drawn as int64, then converted.",
+    .nan = "A NaN as lam throws.",
+    .integers = "Drawn as int64, then wrapped to the dtype. In bool: whether the number is not 0.",
     .formula =
         "k with the probability lam^k e^-lam / k!, by inversion; above lam = 2^24 a rounded normal "
         "number with a correction of the skewness",
@@ -189,11 +193,13 @@ std::vector<OpDef> shape_samplers() {
       {.name = "_random_randint",
        .aliases = {"_npi_random_randint", "random_randint"},
        .summary = "Random integers that are uniform in [low, high).",
-       .reference = random_reference |
-                    OpReference{.dtypes = "Any: the result has `dtype`, int32 for None.",
-                                .nan = "There is none.",
-                                .integers = "Drawn as int64, then converted: wrapped in narrower integers.",
-                                .formula = "low + r mod (high - low), r uniform in all of int64"},
+       .reference =
+           random_reference |
+           OpReference{
+               .dtypes = "Any: the result has `dtype`, int32 for None.",
+               .nan = "There is none.",
+               .integers = "Drawn as int64, then wrapped to the dtype. In bool: whether the number is not 0.",
+               .formula = "low + r mod (high - low), r uniform in all of int64"},
        .attrs = attrs({required("low", AttrKind::integer, "The least number."),
                        required("high", AttrKind::integer, "The bound, above low, which is not drawn.")},
                       DType::i32),
@@ -208,7 +214,8 @@ std::vector<OpDef> size_samplers() {
       {.name = "_npi_uniform",
        .summary = "Random numbers that are uniform in [low, high).",
        .reference = random_reference | of_dtype | uniform_law |
-                    OpReference{.source = "MXNet 1.9.1 (src/operator/numpy/random/np_uniform_op.cc) in "
+                    OpReference{.nan = "A NaN as low or high gives NaN.",
+                                .source = "MXNet 1.9.1 (src/operator/numpy/random/np_uniform_op.cc) in "
                                           "distribution; the numbers are Kiln's, as of _random_uniform."},
        .attrs = {required("low", AttrKind::real, "The lower bound; it may be above high."),
                  required("high", AttrKind::real, "The upper bound."), size_attr(), context_attr(),

@@ -18,8 +18,8 @@ inline constexpr OpReference pointwise_reference{
 
 /// Functions that have formulas for floats alone.
 inline constexpr std::string_view integers_in_float32 =
-    "Computed in float32, then truncated to the dtype. NaN, infinities and numbers beyond int64 give 0, in "
-    "int64 its least number. Of bools: whether the number is not 0.";
+    "Computed in float32, then truncated and wrapped to the dtype. NaN, infinities and numbers beyond int64 "
+    "give 0, in int64 its least number. Of bools: whether the number is not 0.";
 inline constexpr std::string_view integers_unchanged = "Unchanged.";
 inline constexpr std::string_view gradient_zeros = "None: zeros.";
 

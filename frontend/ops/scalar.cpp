@@ -94,15 +94,18 @@ std::vector<OpDef> arithmetic_scalar_rows() {
                                                                .formula = "scalar / x"}),
       scalar_row<Binary::mod>(
           "_mod_scalar", {"_ModScalar"}, "The remainder of x / scalar, with the sign of scalar.",
-          basic_scalar | OpReference{.nan = "NaN if x or scalar is, if scalar is 0, and if x is infinite.",
-                                     .integers = scalar_remains,
-                                     .gradient = "g",
-                                     .formula = "x - scalar floor(x / scalar), exact"}),
+          basic_scalar |
+              OpReference{
+                  .nan = "0 if scalar is 0, of NaN too; else NaN if x or scalar is, and if x is infinite.",
+                  .integers = scalar_remains,
+                  .gradient = "g",
+                  .formula = "x - scalar floor(x / scalar), exact"}),
       scalar_row<Binary::mod, true>(
           "_rmod_scalar", {"_RModScalar"}, "The remainder of scalar / x, with the sign of x.",
-          basic_scalar | OpReference{.nan = "NaN if x or scalar is, if x is 0, and if scalar is infinite.",
+          basic_scalar | OpReference{.nan = "0 where x is 0, of a NaN as scalar too; else NaN if x or scalar "
+                                            "is, and if scalar is infinite.",
                                      .integers = scalar_remains,
-                                     .gradient = "-g q, with q the integer (scalar - result) / x",
+                                     .gradient = "-g q, with q = (scalar - result) / x rounded to an integer",
                                      .formula = "scalar - x floor(scalar / x), exact"}),
   };
 }
@@ -120,11 +123,13 @@ std::vector<OpDef> extended_scalar_rows() {
       scalar_row<Binary::pow, true>(
           "_rpower_scalar", {"_RPowerScalar"}, "scalar to the power of x.",
           extended_scalar |
-              OpReference{.nan = "NaN if x or scalar is, but 1 if x is 0 or scalar is 1. NaN of a negative "
-                                 "scalar where x is no integer.",
-                          .integers = integers_in_float32,
-                          .gradient = "g y log(scalar), with y the result, 0 where scalar or y is 0",
-                          .formula = "scalar^x"}),
+              OpReference{
+                  .nan = "NaN if x or scalar is, but 1 if x is 0 or scalar is 1. NaN of a negative "
+                         "scalar where x is no integer.",
+                  .integers = integers_in_float32,
+                  .gradient =
+                      "g y log(scalar), with y the result; the logarithm counts as 0 where scalar or y is 0",
+                  .formula = "scalar^x"}),
       scalar_row<Binary::max>(
           "_maximum_scalar", {"_MaximumScalar", "_npi_maximum_scalar"}, "The greater one of x and scalar.",
           extended_scalar | OpReference{.ties = "Of zeros of both signs the result is scalar. Where both are "
@@ -141,10 +146,11 @@ std::vector<OpDef> extended_scalar_rows() {
                                         .formula = "min(x, scalar)"}),
       scalar_row<Binary::hypot>(
           "_hypot_scalar", {"_HypotScalar", "_npi_hypot_scalar"}, "The length of the vector (x, scalar).",
-          extended_scalar | OpReference{.nan = "NaN if x or scalar is, and infinite if the other one is.",
-                                        .integers = integers_in_float32,
-                                        .gradient = "g x / y, with y the result; 0 where y = 0",
-                                        .formula = "sqrt(x^2 + scalar^2), without overflow"}),
+          extended_scalar |
+              OpReference{.nan = "NaN if x or scalar is, and infinite if the other one is.",
+                          .integers = integers_in_float32,
+                          .gradient = "g x / y, with y the result; 0 where y = 0, NaN where x is infinite",
+                          .formula = "sqrt(x^2 + scalar^2), without overflow"}),
   };
 }
 

@@ -114,37 +114,39 @@ constexpr OpReference softmax_reference{
         "NaN in all elements along the axis, as of +infinity, and of -infinity alone. Masked elements are "
         "not read.",
     .empty = "An empty array gives an empty array.",
-    .integers = "Computed in float32, then converted to the dtype: truncated.",
+    .integers = "Computed in float32, then truncated and wrapped to the dtype; of bool: whether it is not 0.",
 };
 
 OpDef softmax_row(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
                   decltype(OpDef::compose) compose, Gradient gradient, const OpReference& reference) {
-  return {
-      .name = name,
-      .aliases = std::move(aliases),
-      .summary = summary,
-      .reference = softmax_reference | reference,
-      .inputs = {"data", "length"},
-      .active_inputs = softmax_inputs,
-      .attrs = {int_attr("axis", -1, "The axis of the sums; negative: from the last."),
-                or_none("temperature", AttrKind::real, "x is divided by it; None: 1."), dtype_or_none(),
-                meaning({"use_length", AttrKind::boolean, false, true},
-                        "Whether only the first `length` elements along the axis count; the others give 0.")},
-      .compose = compose,
-      .gradient = gradient,
-      .shape_rule = softmax_shape};
+  return {.name = name,
+          .aliases = std::move(aliases),
+          .summary = summary,
+          .reference = softmax_reference | reference,
+          .inputs = {"data", "length"},
+          .active_inputs = softmax_inputs,
+          .attrs = {int_attr("axis", -1, "The axis of the sums; negative: from the last."),
+                    or_none("temperature", AttrKind::real, "x is divided by it; None: 1."), dtype_or_none(),
+                    meaning({"use_length", AttrKind::boolean, false, true},
+                            "Whether only the first elements along the axis count, `length` of them, "
+                            "truncated to int64; the others give 0.")},
+          .compose = compose,
+          .gradient = gradient,
+          .shape_rule = softmax_shape};
 }
 OpDef softmax_activation_row() {
   return {.name = "SoftmaxActivation",
           .summary = "The softmax over all axes but the first, or over the channels.",
-          .reference = {.shapes = "data (N, ...) -> (N, ...); channel: data (N, C, ...) -> (N, C, ...)",
-                        .dtypes = "Any; the result has the dtype of data.",
-                        .nan = "NaN in all elements of the sum, as of +infinity, and of -infinity alone.",
-                        .empty = "An empty array gives an empty array.",
-                        .integers = "INTEGERS",
-                        .gradient = "y (g - sum(g y)), with y the result",
-                        .formula = "e^(x - max) / sum(e^(x - max)), over each (...) or over C",
-                        .source = "MXNet 1.9.1 (src/operator/nn/softmax_activation.cc)."},
+          .reference =
+              {.shapes = "data (N, ...) -> (N, ...); channel: data (N, C, ...) -> (N, C, ...)",
+               .dtypes = "Any; the result has the dtype of data.",
+               .nan = "NaN in all elements of the sum, as of +infinity, and of -infinity alone.",
+               .empty = "An empty array gives an empty array.",
+               .integers =
+                   "Computed in the dtype: 1 where x is the only greatest element, else 0. Of bools: true.",
+               .gradient = "y (g - sum(g y)), with y the result",
+               .formula = "e^(x - max) / sum(e^(x - max)), over each (...) or over C",
+               .source = "MXNet 1.9.1 (src/operator/nn/softmax_activation.cc)."},
           .inputs = {"data"},
           .attrs = {word_attr("mode", "instance", {"channel", "instance"},
                               "instance: over all axes but the first; channel: over axis 1.")},
@@ -172,13 +174,12 @@ std::span<const OpDef> softmax_ops() {
            .formula = "e^(z - max(z)) / sum(e^(z - max(z))), z = -x / temperature; float32 results "
                       "below 2^-126.5 are 0",
            .source = "MXNet 1.9.1 (src/operator/nn/softmin.cc)."}),
-      softmax_row(
-          "log_softmax", {"_npx_log_softmax"}, "The logarithm of the softmax of x along an axis.",
-          log_softmax, log_softmax_gradient,
-          {.gradient = "data: (g - e^y sum(g)) / temperature, with y the result, 0 where masked; length: "
-                       "zeros",
-           .formula = "z - max(z) - log(sum(e^(z - max(z)))), z = x / temperature",
-           .source = "MXNet 1.9.1 (src/operator/nn/log_softmax.cc)."}),
+      softmax_row("log_softmax", {"_npx_log_softmax"}, "The logarithm of the softmax of x along an axis.",
+                  log_softmax, log_softmax_gradient,
+                  {.gradient = "data: (g - e^y sum(g)) / temperature, with y the result; 0 where masked, and "
+                               "such g are no terms of the sum; length: zeros",
+                   .formula = "z - max(z) - log(sum(e^(z - max(z)))), z = x / temperature",
+                   .source = "MXNet 1.9.1 (src/operator/nn/log_softmax.cc)."}),
       softmax_activation_row(),
   };
   return rows;

@@ -182,12 +182,12 @@ Values in_double(Primitives& p, Args in, const Attrs&) {
 }
 
 constexpr OpReference special_reference =
-    of_data |
-    OpReference{.integers =
-                    "Computed in float64, rounded to float32, then truncated to the dtype. NaN, infinities "
-                    "and numbers beyond int64 give 0, in int64 its least number. Of bools: whether "
-                    "the number is not 0.",
-                .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."};
+    of_data | OpReference{.integers =
+                              "Computed in float64, rounded to float32, then truncated and wrapped to the "
+                              "dtype. NaN, infinities "
+                              "and numbers beyond int64 give 0, in int64 its least number. Of bools: whether "
+                              "the number is not 0.",
+                          .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."};
 
 OpDef special_row(std::string_view name, std::string_view alias, std::string_view summary,
                   decltype(OpDef::compose) compose, Gradient gradient, const OpReference& reference) {
@@ -214,7 +214,7 @@ std::span<const OpDef> special_ops() {
                              "Wichura, Algorithm AS 241, 1988."}),
       special_row("gamma", "_npx_gamma", "The gamma function of x.", in_double<gamma_of>,
                   gradient_in_double<gamma_slope>,
-                  {.nan = "NaN, and at -1, -2, ...; infinite at zeros, with the sign of x.",
+                  {.nan = "NaN, and at -1, -2, ... and -infinity; infinite at zeros, with the sign of x.",
                    .gradient = "g y digamma(x), with y the result; computed in float64",
                    .formula = "the integral of t^(x - 1) e^-t from 0 to infinity, continued to x < 0; "
                               "computed in float64 and rounded once",
