@@ -109,9 +109,7 @@ std::vector<OpDef> function_rows() {
 // Two arrays.
 
 constexpr std::string_view no_bools =
-    "Not bool for both, which throws; the result has the common dtype: a float wins over an integer, else "
-    "the "
-    "wider one; int8 with uint8 gives int32, two kinds of 16-bit floats float32.";
+    "Not bool for both, which throws; else the result has the common dtype, as of _npi_add.";
 constexpr OpReference promoting =
     of_broadcast_shapes |
     OpReference{.dtypes =
