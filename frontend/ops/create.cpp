@@ -144,6 +144,7 @@ OpDef linspace_row() {
       .reference =
           ramp_reference |
           OpReference{.shapes = "-> (num)",
+                      .nan = "A NaN as start or stop gives NaN, in integers 0, in int64 its least number.",
                       .empty = "num = 0 gives an empty array.",
                       .formula = "y[i] = start + i (stop - start) / m; m = num - 1, without endpoint num"},
       .attrs = linspace_attrs(),

@@ -100,7 +100,7 @@ OpDef smooth_l1_row() {
                       .formula = "(scalar x)^2 / 2 where |x| < 1 / scalar^2, else |x| - 1 / (2 scalar^2)",
                       .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_binary_scalar_op_extended.cc)."},
       {"_npx_smooth_l1"},
-      {real_attr("scalar", 1, "The reciprocal of the square root of the |x| where the pieces meet."),
+      {real_attr("scalar", 1, "The pieces meet at |x| = 1 / scalar^2."),
        bool_attr("is_int", true, "False: integers are computed and returned in float64.")},
       head_times<smooth_l1_slope>);
 }

@@ -109,7 +109,9 @@ Values softmax_activation_gradient(Primitives& p, const GradientArgs& args) {
 
 constexpr OpReference softmax_reference{
     .shapes = "data (..., n, ...) -> (..., n, ...); use_length: also length (...), of the other axes",
-    .dtypes = "Any; the result has `dtype`, by default the dtype of data. length may have any dtype.",
+    .dtypes =
+        "Any; the result has `dtype`, by default the dtype of data. length may have any dtype. "
+        "Half precision is computed in float32 and rounded once.",
     .nan =
         "NaN in all elements along the axis, as of +infinity, and of -infinity alone. Masked elements are "
         "not read.",
@@ -163,7 +165,7 @@ std::span<const OpDef> softmax_ops() {
           "softmax", {"_npx_softmax"}, "The softmax of x along an axis.", softmax<false>,
           softmax_gradient<false>,
           {.gradient = "data: y (g - sum(g y)) / temperature, with y the result; length: zeros",
-           .formula = "e^(z - max(z)) / sum(e^(z - max(z))), z = x / temperature; float32 results below "
+           .formula = "e^(z - max(z)) / sum(e^(z - max(z))), z = x / temperature; float32 exponentials below "
                       "2^-126.5 are 0",
            .source = "MXNet 1.9.1 (src/operator/nn/softmax.cc)."}),
       softmax_row(
@@ -171,7 +173,7 @@ std::span<const OpDef> softmax_ops() {
           {.nan = "NaN in all elements along the axis, as of -infinity, and of +infinity alone. Masked "
                   "elements are not read.",
            .gradient = "data: -y (g - sum(g y)) / temperature, with y the result; length: zeros",
-           .formula = "e^(z - max(z)) / sum(e^(z - max(z))), z = -x / temperature; float32 results "
+           .formula = "e^(z - max(z)) / sum(e^(z - max(z))), z = -x / temperature; float32 exponentials "
                       "below 2^-126.5 are 0",
            .source = "MXNet 1.9.1 (src/operator/nn/softmin.cc)."}),
       softmax_row("log_softmax", {"_npx_log_softmax"}, "The logarithm of the softmax of x along an axis.",
