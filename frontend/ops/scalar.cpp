@@ -63,6 +63,9 @@ OpDef scalar_row(std::string_view name, std::vector<std::string_view> aliases, s
 }
 
 constexpr std::string_view scalar_wraps = "Wraps.";
+constexpr std::string_view scalar_in_float32 =
+    "If is_int is True: computed in float32, then truncated and wrapped to the dtype. NaN, infinities and "
+    "numbers beyond int64 give 0, in int64 its least number.";
 constexpr std::string_view scalar_divides =
     "Truncated towards zero; division by 0 gives 0, and the least integer / -1 stays.";
 constexpr std::string_view scalar_remains = "Exact, with the sign of the divisor; 0 if the divisor is 0.";
@@ -117,7 +120,7 @@ std::vector<OpDef> extended_scalar_rows() {
           extended_scalar |
               OpReference{.nan = "NaN if x or scalar is, but 1 if scalar is 0 or x is 1. NaN of a negative x "
                                  "if scalar is no integer.",
-                          .integers = integers_in_float32,
+                          .integers = scalar_in_float32,
                           .gradient = "g scalar x^(scalar - 1), 0 if scalar is 0",
                           .formula = "x^scalar"}),
       scalar_row<Binary::pow, true>(
@@ -126,7 +129,7 @@ std::vector<OpDef> extended_scalar_rows() {
               OpReference{
                   .nan = "NaN if x or scalar is, but 1 if x is 0 or scalar is 1. NaN of a negative "
                          "scalar where x is no integer.",
-                  .integers = integers_in_float32,
+                  .integers = scalar_in_float32,
                   .gradient =
                       "g y log(scalar), with y the result; the logarithm counts as 0 where scalar or y is 0",
                   .formula = "scalar^x"}),
@@ -148,7 +151,7 @@ std::vector<OpDef> extended_scalar_rows() {
           "_hypot_scalar", {"_HypotScalar", "_npi_hypot_scalar"}, "The length of the vector (x, scalar).",
           extended_scalar |
               OpReference{.nan = "NaN if x or scalar is, and infinite if the other one is.",
-                          .integers = integers_in_float32,
+                          .integers = scalar_in_float32,
                           .gradient = "g x / y, with y the result; 0 where y = 0, NaN where x is infinite",
                           .formula = "sqrt(x^2 + scalar^2), without overflow"}),
   };
