@@ -13,17 +13,13 @@ Values rcbrt(Primitives& p, Args in, const Attrs&) {
   return {convert(p, p.div(p.like(x, 1), p.unary(Unary::cbrt, x)), p.dtype(in[0]))};
 }
 /// x times a factor that no integer is: of integers in float64, and truncated.
-Value by_factor(Primitives& p, Value x, double factor) {
+Value scaled(Primitives& p, Value x, double factor) {
   const DType d = p.dtype(x);
   const Value y = is_floating(d) ? x : convert(p, x, DType::f64);
   return convert(p, p.mul(y, p.like(y, factor)), d);
 }
-Values degrees(Primitives& p, Args in, const Attrs&) {
-  return {by_factor(p, in[0], 180.0 / std::numbers::pi)};
-}
-Values radians(Primitives& p, Args in, const Attrs&) {
-  return {by_factor(p, in[0], std::numbers::pi / 180.0)};
-}
+Values degrees(Primitives& p, Args in, const Attrs&) { return {scaled(p, in[0], 180.0 / std::numbers::pi)}; }
+Values radians(Primitives& p, Args in, const Attrs&) { return {scaled(p, in[0], std::numbers::pi / 180.0)}; }
 
 constexpr OpReference elementary_reference = of_data | OpReference{.integers = integers_in_float32};
 constexpr OpReference power_reference =
