@@ -39,7 +39,7 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   // Differences from the origin are exact there, and the offset is no larger than they are.
   Value shift = convert(p, in[2], inner);
   if (s.offset.valid()) shift = p.sub(shift, p.mul(s.offset, scale));
-  Value y = scaled(p, p.sub(x, p.broadcast_along(s.origin, shape, axis)), scale, shift, axis);
+  Value y = scale_and_shift(p, p.sub(x, p.broadcast_along(s.origin, shape, axis)), scale, shift, axis);
   Values out{convert(p, y, p.dtype(in[0])), s.mean, a.boolean("output_mean_var") ? inverse : s.variance,
              Value{}, Value{}};
   if (batch) {

@@ -18,7 +18,7 @@ int visible_statistics(const Attrs& a) {
   return a.find("output_mean_var") && a.boolean("output_mean_var") ? 3 : 1;
 }
 
-Value scaled(Primitives& p, Value x, Value scale, Value shift, int axis) {
+Value scale_and_shift(Primitives& p, Value x, Value scale, Value shift, int axis) {
   const Shape shape = p.shape(x);
   return p.fma(x, p.broadcast_along(scale, shape, axis), p.broadcast_along(shift, shape, axis));
 }
@@ -65,7 +65,7 @@ Values layer_norm(Primitives& p, Args in, const Attrs& a) {
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, {axis});
   Value y = normalized(p, x, s, {axis}, a.real("eps"));
-  y = scaled(p, y, widen(p, in[1]), widen(p, in[2]), axis);
+  y = scale_and_shift(p, y, widen(p, in[1]), widen(p, in[2]), axis);
   auto kept = [&](Value v) { return convert(p, p.keep_dims(v, shape, {axis}), p.dtype(in[0])); };
   return {convert(p, y, p.dtype(in[0])), kept(s.mean), kept(deviation(p, s, a.real("eps")))};
 }
@@ -77,7 +77,7 @@ Values instance_norm(Primitives& p, Args in, const Attrs& a) {
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, axes);
   Value y = normalized(p, x, s, axes, a.real("eps"));
-  y = scaled(p, y, widen(p, in[1]), widen(p, in[2]), 1);
+  y = scale_and_shift(p, y, widen(p, in[1]), widen(p, in[2]), 1);
   return {convert(p, y, p.dtype(in[0])), s.mean, s.variance};
 }
 
@@ -87,7 +87,7 @@ Values group_norm(Primitives& p, Args in, const Attrs& a) {
   Value x = p.reshape(widen(p, in[0]), groups_of(shape, a));
   Statistics s = statistics_in_one_pass(p, x, {2});
   Value y = normalized(p, x, s, {2}, a.real("eps"));
-  y = scaled(p, y, widen(p, in[1]), widen(p, in[2]), 1);
+  y = scale_and_shift(p, y, widen(p, in[1]), widen(p, in[2]), 1);
   return {convert(p, p.reshape(y, shape), p.dtype(in[0])), convert(p, s.mean, p.dtype(in[0])),
           convert(p, deviation(p, s, a.real("eps")), p.dtype(in[0]))};
 }

@@ -13,7 +13,7 @@ bool takes_batch_statistics(Primitives& p, const Attrs& a);
 /// BatchNorm's statistics of data x: of the batch, or the moving ones.
 Statistics batch_statistics(Primitives& p, Args in, Value x, int axis, const Attrs& a);
 /// x * scale + shift, rounded once to the dtype; scale and shift are vectors along `axis`.
-Value scaled(Primitives& p, Value x, Value scale, Value shift, int axis);
+Value scale_and_shift(Primitives& p, Value x, Value scale, Value shift, int axis);
 /// 3 where the statistics are outputs too, else 1.
 int visible_statistics(const Attrs& a);
 /// GroupNorm's data as (samples, groups, elements). Throws unless the groups divide the channels.
