@@ -11,6 +11,7 @@ namespace {
 
 std::vector<const OpDef*> collect() {
   std::vector<const OpDef*> all;
+  // clang-format off
   for (auto family : {ops::elementwise_ops,
                       ops::scalar_ops,
                       ops::create_ops,
@@ -28,6 +29,7 @@ std::vector<const OpDef*> collect() {
                       ops::activation_ops,
                       ops::random_ops,
                       ops::index_ops,
+                      ops::nd_index_ops,
                       ops::order_ops,
                       ops::sequence_ops,
                       ops::control_ops,
@@ -43,6 +45,7 @@ std::vector<const OpDef*> collect() {
                       ops::numpy_create_ops,
                       ops::numpy_product_ops,
                       ops::numpy_einsum_ops})
+    // clang-format on
     for (const OpDef& op : family()) all.push_back(&op);
   return all;
 }

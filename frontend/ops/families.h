@@ -24,7 +24,8 @@ std::span<const ir::OpDef> resample_ops();     ///< resizing of images
 std::span<const ir::OpDef> norm_ops();         ///< normalisation
 std::span<const ir::OpDef> activation_ops();   ///< activations and softmax
 std::span<const ir::OpDef> random_ops();       ///< random numbers
-std::span<const ir::OpDef> index_ops();        ///< gather and scatter
+std::span<const ir::OpDef> index_ops();        ///< reads at indices along an axis
+std::span<const ir::OpDef> nd_index_ops();     ///< reads and writes at index vectors
 std::span<const ir::OpDef> order_ops();        ///< sorting, cumulative sums
 std::span<const ir::OpDef> sequence_ops();     ///< sequences with lengths
 std::span<const ir::OpDef> control_ops();      ///< loops and branches over subgraphs
