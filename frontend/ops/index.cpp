@@ -1,5 +1,6 @@
 // Operators that read elements or slices at indices along an axis.
 #include "frontend/ops/own_gradient.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 #include <limits>
@@ -109,36 +110,100 @@ Values batch_take_gradient(Primitives& p, const GradientArgs& args) {
   const Value index = p.reshape(convert(p, args.in[1], DType::i64), {shape[0]});
   return {pick_gradient(p, shape, index, 1, p.reshape(args.heads[0], {shape[0]})), {}};
 }
+
+/// Elements read at indices of any dtype.
+constexpr OpReference index_reference =
+    layout_reference |
+    OpReference{.dtypes = "Any, data and indices independently; the result has the dtype of data.",
+                .nan = "In data: copied. As an index: the least int64.",
+                .integers = "Copied exactly. Indices are truncated towards zero to int64."};
+
+AttrSpec mode_attr(std::vector<std::string_view> words, std::string_view sentence) {
+  return word_attr("mode", "clip", std::move(words), sentence);
+}
+
 }  // namespace
 
 std::span<const OpDef> index_ops() {
   static const std::vector<OpDef> rows{
       {.name = "take",
        .aliases = {"_npi_take"},
-       .summary = "Gathers slices along an axis by indices.",
+       .summary = "Gathers slices along an axis at indices.",
+       .reference =
+           index_reference |
+           OpReference{.shapes = "a (p..., D, q...), D along axis, indices (i...) -> (p..., i..., q...)",
+                       .dtypes = "Any, a and indices independently; the result has the dtype of a.",
+                       .nan = "In a: copied. As an index: the least int64.",
+                       .empty = "Without indices the result has no elements. An index into an empty axis "
+                                "throws.",
+                       .gradient = "a: the sum of g over all indices that select a slice, added in their C "
+                                   "order, half precision in float32. indices: zeros.",
+                       .formula = "y[p..., i..., q...] = a[p..., indices[i...], q...].",
+                       .source = index_op_source},
        .inputs = {"a", "indices"},
-       .attrs = {int_attr("axis", 0), word_attr("mode", "clip", {"clip", "raise", "wrap"})},
+       .attrs =
+           {int_attr("axis", 0, "The axis of a; negative: from the end."),
+            mode_attr(
+                {"clip", "raise", "wrap"},
+                "An index outside of [0, D): clip takes the nearest, or throws under Check::indices; wrap "
+                "takes it modulo D; raise throws, for a negative one too.")},
        .compose = take,
        .shape_rule = take_shape},
       {.name = "one_hot",
        .aliases = {"_npx_one_hot"},
-       .summary = "One-hot encoding: on_value at each index, off_value elsewhere.",
+       .summary = "Encodes indices as vectors: on_value at the index, off_value elsewhere.",
+       .reference = {.shapes = "indices (...) -> (..., depth)",
+                     .dtypes = "Any; the result has the attribute dtype.",
+                     .nan = "A vector of off_value.",
+                     .empty = "No indices, or depth 0, give no elements.",
+                     .integers =
+                         "Indices are truncated towards zero to int64; on_value and off_value are converted "
+                         "to the attribute dtype.",
+                     .gradient = "None: zeros.",
+                     .formula =
+                         "y[..., k] = on_value if indices[...] = k, else off_value; an index outside of [0, "
+                         "depth) gives off_value alone.",
+                     .source = index_op_source},
        .inputs = {"indices"},
-       .attrs = {required("depth", AttrKind::integer), real_attr("on_value", 1), real_attr("off_value", 0),
-                 dtype_attr("float32")},
+       .attrs = {required("depth", AttrKind::integer, "The length of the vectors."),
+                 real_attr("on_value", 1, "The number at the index."),
+                 real_attr("off_value", 0, "The number elsewhere."), dtype_attr("float32")},
        .compose = one_hot,
        .shape_rule = one_hot_shape},
       {.name = "pick",
        .aliases = {"_npx_pick", "choose_element_0index"},
        .summary = "Picks one element along an axis for each index.",
+       .reference =
+           index_reference |
+           OpReference{.shapes = "data (p..., D, q...), D along axis, index (p..., q...) or (p..., 1, q...) "
+                                 "-> (p..., q...), at least (1); with keepdims (p..., 1, q...)",
+                       .empty = "-inf, or 0 for integers, along an empty axis.",
+                       .gradient = "data: g where an element is picked, zeros elsewhere. index: zeros.",
+                       .formula = "y[p..., q...] = data[p..., index[p..., q...], q...].",
+                       .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_op_index.cc)."},
        .inputs = {"data", "index"},
-       .attrs = {{"axis", AttrKind::integer, std::int64_t{-1}, true},
-                 bool_attr("keepdims", false),
-                 word_attr("mode", "clip", {"clip", "wrap"})},
+       .attrs =
+           {meaning({"axis", AttrKind::integer, std::int64_t{-1}, true},
+                    "The axis; negative: from the end. None: data is a vector in C order, with one index."),
+            bool_attr("keepdims", false, "Whether the axis is kept, with extent 1."),
+            mode_attr(
+                {"clip", "wrap"},
+                "An index outside of [0, D): clip takes the nearest, or throws under Check::indices; wrap "
+                "takes it modulo D.")},
        .compose = pick,
        .gradient = pick_gradient},
       {.name = "batch_take",
-       .summary = "a[i, indices[i]]",
+       .summary = "Picks one element from each row of a matrix.",
+       .reference =
+           index_reference |
+           OpReference{.shapes = "a (N, D), indices (...) of N elements -> (...)",
+                       .dtypes = "Any, a and indices independently; the result has the dtype of a.",
+                       .nan = "In a: copied. As an index: the least int64.",
+                       .empty = "-inf, or 0 for integers, if D is 0.",
+                       .gradient = "a: g where an element is picked, zeros elsewhere. indices: zeros.",
+                       .formula = "y[i] = a[i, indices[i]], i counted in C order; an index outside of [0, D) "
+                                  "takes the nearest, or throws under Check::indices.",
+                       .source = index_op_source},
        .inputs = {"a", "indices"},
        .compose = batch_take,
        .gradient = batch_take_gradient},

@@ -1,4 +1,5 @@
 // Classic operators that join arrays.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
@@ -33,6 +34,22 @@ Values stack(Primitives& p, Args in, const Attrs& a) {
 void concat_shape(ShapeFacts& f, const Attrs& a) { joined_shape(f, a.integer("dim")); }
 void stack_shape(ShapeFacts& f, const Attrs& a) { stacked_shape(f, a.integer("axis")); }
 
+/// Concatenation along an axis that exists.
+constexpr OpReference concat_reference =
+    layout_reference |
+    OpReference{
+        .shapes = "n arrays (a..., Di, b...), Di along the joined axis -> (a..., D1 + ... + Dn, b...)",
+        .dtypes = "Any, one for all inputs; the result has it.",
+        .broadcasting = "None: all other extents are equal.",
+        .empty = "An input without elements along the axis adds none.",
+        .gradient = "Each input: its part of g.",
+        .formula = "y = the inputs, one after the other along the axis.",
+        .source = "MXNet 1.9.1 (src/operator/nn/concat.cc)."};
+
+AttrSpec count_of_inputs() {
+  return required("num_args", AttrKind::integer, "The number of inputs, 1 or more.");
+}
+
 }  // namespace
 
 std::span<const OpDef> join_ops() {
@@ -41,28 +58,38 @@ std::span<const OpDef> join_ops() {
       {.name = "Concat",
        .aliases = {"concat"},
        .summary = "Concatenates arrays along an axis.",
+       .reference = concat_reference,
        .inputs = one,
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {required("num_args", AttrKind::integer), int_attr("dim", 1)},
+       .attrs = {count_of_inputs(), int_attr("dim", 1, "The joined axis; negative: from the end.")},
        .compose = concat,
        .shape_rule = concat_shape},
       {.name = "_rnn_param_concat",
        .aliases = {"_npi_rnn_param_concat"},
-       .summary = "Concatenates the flattened parameters of RNN.",
+       .summary = "Concatenates the flattened weights and biases of RNN; shape inference sees each of them.",
+       .reference = concat_reference,
        .inputs = one,
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {required("num_args", AttrKind::integer), int_attr("dim", 1)},
+       .attrs = {count_of_inputs(),
+                 int_attr("dim", 1, "The joined axis, 0 for vectors; negative: from the end.")},
        .compose = concat,
        .shape_rule = concat_shape,
        .shows_parts = true},
       {.name = "stack",
-       .summary = "Stacks arrays along a new axis.",
+       .summary = "Stacks arrays of one shape along a new axis.",
+       .reference = layout_reference | OpReference{.shapes = "n arrays (a..., b...) -> (a..., n, b...)",
+                                                   .dtypes = "Any, one for all inputs; the result has it.",
+                                                   .broadcasting = "None: all inputs have one shape.",
+                                                   .gradient = "Input i: g at position i of the new axis.",
+                                                   .formula = "y[..., i, ...] = input i.",
+                                                   .source = matrix_op_source},
        .inputs = one,
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {int_attr("axis", 0), required("num_args", AttrKind::integer)},
+       .attrs = {int_attr("axis", 0, "The position of the new axis in the result; negative: from the end."),
+                 count_of_inputs()},
        .compose = stack,
        .shape_rule = stack_shape},
   };

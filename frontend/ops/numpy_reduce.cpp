@@ -2,6 +2,7 @@
 #include "frontend/ops/numpy.h"
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/reduce.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 #include "runtime/dtype_table.h"
 
@@ -131,52 +132,146 @@ void reduction_shape(ShapeFacts& f, const Attrs& a) {
     reduced(f, f.in[0], f.out[0], numpy_axes(a, f.in[0].extents.rank()), a.boolean("keepdims"), false);
 }
 
+constexpr OpReference numpy_reduction_reference =
+    reduction_reference |
+    OpReference{.shapes =
+                    "a (...) -> (...) without the reduced axes, () if none is left; with keepdims they have "
+                    "extent 1"};
+constexpr OpReference total_reference =
+    numpy_reduction_reference |
+    OpReference{.dtypes = "Any; the result has the dtype of a, int64 for bool, or the attribute dtype.",
+                .integers =
+                    "Elements are converted to the dtype of the result before they are reduced, and results "
+                    "wrap modulo 2^n. Floating elements are reduced first, and the result is truncated. Of "
+                    "dtype bool the result is whether it is not 0."};
+constexpr OpReference bound_reference =
+    numpy_reduction_reference | extreme_reference |
+    OpReference{.dtypes = "Any; the result has the dtype of a.",
+                .empty =
+                    "No elements along the axes and no initial throw; without kept positions the result is "
+                    "empty."};
+constexpr OpReference moment_reference =
+    numpy_reduction_reference |
+    OpReference{.dtypes = "Not bool; the result has the dtype of a, or the attribute dtype.",
+                .empty = "NaN, of integers 0.",
+                .integers =
+                    "The mean is truncated to the dtype of a before it is subtracted, and squares wrap "
+                    "modulo 2^n of it; their sum is a float64."};
+
 OpDef define(std::string_view name, std::string_view summary,
              Values (*compose)(Primitives&, Args, const Attrs&), std::vector<AttrSpec> attrs,
-             std::vector<std::string_view> aliases = {}) {
+             const OpReference& reference, std::vector<std::string_view> aliases = {}) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
+          .reference = reference,
           .inputs = {"a"},
           .attrs = std::move(attrs),
           .compose = compose,
           .shape_rule = reduction_shape};
 }
 
+/// Sums, products, extremes and the mean.
+std::vector<OpDef> totals() {
+  const AttrSpec axis = tuple_or_none("axis", numpy_reduced_axes),
+                 keepdims = bool_attr("keepdims", false, kept_axes), dtype = dtype_or_none(),
+                 initial = or_none("initial", AttrKind::real, "A number that is reduced too; None: none.");
+  const std::vector<AttrSpec> plain{axis, keepdims, initial}, typed{axis, dtype, keepdims, initial};
+  return {
+      define("_np_sum", "Sums the elements over axes.", accumulate<Reduce::sum>, typed,
+             total_reference |
+                 OpReference{.empty = "A sum of no elements is 0.",
+                             .gradient = "a: g, repeated along the axes.",
+                             .formula = "y = initial + sum of a over the axes.",
+                             .source = "MXNet 1.9.1's _np_sum; the cases of tests/golden/ops/np_sum."}),
+      define("_np_prod", "Multiplies the elements over axes.", accumulate<Reduce::prod>, typed,
+             total_reference |
+                 OpReference{.empty = "A product of no elements is 1.",
+                             .gradient = "a: g initial times the product of the other elements, which is not "
+                                         "divided by the element.",
+                             .formula = "y = initial * product of a over the axes.",
+                             .source = "MXNet 1.9.1's _np_prod; the cases of tests/golden/ops/np_prod."},
+             {"_np_product"}),
+      define("_np_max", "Gives the maximum over axes; NaN propagates.", extreme<Reduce::max>, plain,
+             bound_reference |
+                 OpReference{.formula = "y = max of a over the axes and initial.",
+                             .source = "MXNet 1.9.1's _np_max; the cases of tests/golden/ops/np_max."},
+             {"_np_amax"}),
+      define("_np_min", "Gives the minimum over axes; NaN propagates.", extreme<Reduce::min>, plain,
+             bound_reference |
+                 OpReference{.formula = "y = min of a over the axes and initial.",
+                             .source = "MXNet 1.9.1's _np_min; the cases of tests/golden/ops/np_min."},
+             {"_np_amin"}),
+      define("_npi_mean", "Averages the elements over axes, integers in float32.", mean, typed,
+             numpy_reduction_reference |
+                 OpReference{
+                     .dtypes = "Any; the result has the dtype of a, float32 for integers and bool, or the "
+                               "attribute dtype.",
+                     .empty = "A mean of no elements is NaN.",
+                     .integers = "Summed and divided in float64, then converted to float32.",
+                     .gradient = "a: g / n, repeated along the axes; n is the number of elements per result.",
+                     .formula = "y = (initial + sum of a over the axes) / n; n does not count initial.",
+                     .source = "MXNet 1.9.1's _npi_mean; the cases of tests/golden/ops/np_mean."}),
+  };
+}
+
+/// The variance and the deviation, with the mean as a hidden output.
+OpDef deviation(std::string_view name, std::string_view summary,
+                Values (*compose)(Primitives&, Args, const Attrs&), Gradient gradient,
+                const OpReference& reference) {
+  OpDef op = define(name, summary, compose,
+                    {tuple_or_none("axis", numpy_reduced_axes), dtype_or_none(),
+                     int_attr("ddof", 0, "The number subtracted from the count of elements in the divisor."),
+                     bool_attr("keepdims", false, kept_axes)},
+                    moment_reference | reference);
+  op.counted_outputs = outputs<2>;
+  op.output_names = {name.substr(5), "mean"};
+  op.gradient = gradient;
+  return op;
+}
+
+OpDef place(std::string_view name, std::string_view summary,
+            Values (*compose)(Primitives&, Args, const Attrs&), std::string_view formula,
+            std::string_view source) {
+  OpDef op = define(
+      name, summary, compose,
+      {or_none("axis", AttrKind::integer,
+               "The axis; negative: from the end. None: all elements, in C order."),
+       bool_attr("keepdims", false, kept_axes)},
+      place_reference |
+          OpReference{
+              .shapes = "data (...) -> (...) without the axis, () for axis None; with keepdims extents 1 "
+                        "instead",
+              .dtypes = "Any; the result is int64.",
+              .empty = "No elements along the axis throw; without kept positions the result is empty.",
+              .formula = formula,
+              .source = source});
+  op.inputs = {"data"};
+  op.shape_rule = nullptr;
+  return op;
+}
+
 }  // namespace
 
 std::span<const OpDef> numpy_reduce_ops() {
-  static const AttrSpec initial = or_none("initial", AttrKind::real);
-  static const std::vector<AttrSpec> plain{tuple_or_none("axis"), bool_attr("keepdims", false), initial};
-  static const std::vector<AttrSpec> typed{tuple_or_none("axis"), dtype_or_none(),
-                                           bool_attr("keepdims", false), initial};
-  static const std::vector<AttrSpec> moment{tuple_or_none("axis"), dtype_or_none(), int_attr("ddof", 0),
-                                            bool_attr("keepdims", false)};
-  static const std::vector<AttrSpec> place{or_none("axis", AttrKind::integer), bool_attr("keepdims", false)};
   static const std::vector<OpDef> rows = [] {
-    std::vector<OpDef> all{
-        define("_np_sum", "The sum over axes.", accumulate<Reduce::sum>, typed),
-        define("_np_prod", "The product over axes.", accumulate<Reduce::prod>, typed, {"_np_product"}),
-        define("_np_max", "The maximum over axes; NaN propagates.", extreme<Reduce::max>, plain,
-               {"_np_amax"}),
-        define("_np_min", "The minimum over axes; NaN propagates.", extreme<Reduce::min>, plain,
-               {"_np_amin"}),
-        define("_npi_mean", "The mean over axes; of integers in float32.", mean, typed),
-        define("_npi_var", "The variance over axes.", variance<false>, moment),
-        define("_npi_std", "The standard deviation over axes.", variance<true>, moment),
-        define("_npi_argmax", "The index of the maximum, int64.", arg_reduce<Reduce::max>, place),
-        define("_npi_argmin", "The index of the minimum, int64.", arg_reduce<Reduce::min>, place),
-    };
-    for (OpDef& op : all) {
-      if (op.name == "_npi_argmax" || op.name == "_npi_argmin") {
-        op.inputs = {"data"};
-        op.shape_rule = nullptr;
-      }
-      if (op.name != "_npi_var" && op.name != "_npi_std") continue;
-      op.counted_outputs = outputs<2>;
-      op.output_names = {op.name.substr(5), "mean"};
-      op.gradient = op.name == "_npi_std" ? variance_gradient<true> : variance_gradient<false>;
-    }
+    std::vector<OpDef> all = totals();
+    all.push_back(deviation(
+        "_npi_var", "Gives the variance over axes.", variance<false>, variance_gradient<false>,
+        {.gradient = "a: 2 (a - mean) g / (n - ddof). MXNet's is 0.",
+         .formula = "y = (sum of (a - mean)^2) / (n - ddof), n the number of elements per result.",
+         .source = "MXNet 1.9.1's _npi_var; the cases of tests/golden/ops/np_var. Kiln has a gradient."}));
+    all.push_back(deviation(
+        "_npi_std", "Gives the standard deviation over axes.", variance<true>, variance_gradient<true>,
+        {.gradient = "a: (a - mean) g / ((n - ddof) y), 0 where y is 0. MXNet's is 0.",
+         .formula = "y = sqrt((sum of (a - mean)^2) / (n - ddof)), n the number of elements per result.",
+         .source = "MXNet 1.9.1's _npi_std; the cases of tests/golden/ops/np_std. Kiln has a gradient."}));
+    all.push_back(place("_npi_argmax", "Gives the index of the maximum, in int64.", arg_reduce<Reduce::max>,
+                        "y = the least i with data[i] = max of data.",
+                        "MXNet 1.9.1's _npi_argmax; the cases of tests/golden/ops/np_argmax."));
+    all.push_back(place("_npi_argmin", "Gives the index of the minimum, in int64.", arg_reduce<Reduce::min>,
+                        "y = the least i with data[i] = min of data.",
+                        "MXNet 1.9.1's _npi_argmin; the cases of tests/golden/ops/np_argmin."));
     return all;
   }();
   return rows;

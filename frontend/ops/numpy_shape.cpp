@@ -1,5 +1,6 @@
 // numpy mode's operators on shapes.
 #include "frontend/ops/numpy.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/reshape_codes.h"
 #include "frontend/ops/shape_rules.h"
 
@@ -126,55 +127,120 @@ void broadcast_to_shape(ShapeFacts& f, const Attrs& a) {
   }
 }
 
+/// Layout operators, whose input is called a.
+constexpr OpReference array_layout_reference =
+    layout_reference | OpReference{.dtypes = "Any; the result has the dtype of a.",
+                                   .source = "MXNet 1.9.1 (src/operator/numpy/np_matrix_op.cc)."};
+constexpr OpReference array_reshape_reference =
+    array_layout_reference |
+    OpReference{.gradient = "a: g with the shape of a.",
+                .formula = "Element i of the result is element i of a, both counted in C order."};
+
 }  // namespace
 
 std::span<const OpDef> numpy_shape_ops() {
   static const std::vector<std::string_view> one{"a"};
-  static const AttrSpec order{"order", AttrKind::text, std::string("C")};
+  static const AttrSpec order = meaning({"order", AttrKind::text, std::string("C")},
+                                        "The order of the elements: C; another one throws.");
   static const std::vector<OpDef> rows{
       {.name = "_np_reshape",
-       .summary = "Reshapes in C order; -1 is inferred.",
+       .summary = "Gives the elements another shape, in C order; -1 in the shape is inferred.",
+       .reference = array_reshape_reference | OpReference{.shapes = "a (...) -> newshape, as many elements",
+                                                          .empty = "0 is an extent; -1 beside it throws."},
        .inputs = one,
-       .attrs = {required("newshape", AttrKind::tuple), order},
+       .attrs = {required("newshape", AttrKind::tuple, "The extents; one may be -1, which is inferred."),
+                 order},
        .compose = reshape,
        .shape_rule = reshape_shape},
       {.name = "_npx_reshape",
        .aliases = {"_npi_reshape"},
-       .summary = "Reshapes in C order; -1 to -6 are codes.",
+       .summary = "Gives the elements another shape, in C order; -1 to -6 in the shape are codes.",
+       .reference =
+           array_reshape_reference |
+           OpReference{.shapes = "a (...) -> (newshape, its codes resolved), as many elements",
+                       .empty = "0 is an extent, and -2 keeps one; -1 beside an extent of 0 throws."},
        .inputs = one,
-       .attrs = {required("newshape", AttrKind::tuple), bool_attr("reverse", false), order},
+       .attrs =
+           {required(
+                "newshape", AttrKind::tuple,
+                "The extents, which also step through the axes of a. -1: inferred, once; -2: the extent of "
+                "a; -3: drops an extent of 1; -4: all extents that are left; -5: the product of two "
+                "extents; -6, b, c: an extent split into b and c, one of which may be -1."),
+            bool_attr("reverse", false, "Whether a and newshape are read from their last axis."), order},
        .compose = extended_reshape,
        .shape_rule = extended_reshape_shape},
       {.name = "_np_transpose",
-       .summary = "Permutes the axes, by default reverses them.",
+       .summary = "Permutes the axes, by default reverses their order.",
+       .reference =
+           array_layout_reference | OpReference{.shapes = "a (d0, ..., dn) -> (d[axes[0]], ..., d[axes[n]])",
+                                                .gradient = "a: g transposed by the inverse permutation.",
+                                                .formula = "Axis i of the result is axis axes[i] of a."},
        .inputs = one,
-       .attrs = {tuple_or_none("axes")},
+       .attrs = {tuple_or_none(
+           "axes",
+           "The permutation: each axis of a once; negative: from the end. None: the axes in "
+           "reverse order.")},
        .compose = transpose,
        .shape_rule = transpose_shape},
       {.name = "_np_squeeze",
        .summary = "Removes axes of extent 1.",
+       .reference = array_reshape_reference |
+                    OpReference{.shapes = "a (...) -> (...) without the removed axes, () if none is left"},
        .inputs = one,
-       .attrs = {tuple_or_none("axis")},
+       .attrs = {tuple_or_none(
+           "axis",
+           "The axes to remove; negative: from the end. None: all of extent 1. An axis of "
+           "another extent throws.")},
        .compose = squeeze,
        .shape_rule = squeezed_shape},
       {.name = "_np_moveaxis",
        .summary = "Moves axes to other positions; the others keep their order.",
+       .reference =
+           array_layout_reference |
+           OpReference{.shapes = "a (...) -> (...), the extents moved with their axes",
+                       .gradient = "a: g with the axes moved back.",
+                       .formula = "Axis destination[i] of the result is axis source[i] of a; the other axes "
+                                  "fill the other positions in order."},
        .inputs = one,
-       .attrs = {required("source", AttrKind::tuple), required("destination", AttrKind::tuple)},
+       .attrs = {required("source", AttrKind::tuple, "The axes to move, each once; negative: from the end."),
+                 required("destination", AttrKind::tuple,
+                          "The position of each axis of source in the result; negative: from the end.")},
        .compose = moveaxis},
       {.name = "_npi_concatenate",
-       .summary = "Concatenates arrays along an axis; without one, their elements.",
+       .summary = "Concatenates arrays along an axis, or their elements in C order as one vector.",
+       .reference =
+           array_layout_reference |
+           OpReference{.shapes = "n arrays (p..., Di, q...), Di along axis -> (p..., D1 + ... + Dn, q...); "
+                                 "with axis None any shapes -> (N), N the number of all elements",
+                       .dtypes = "Any, one for all inputs; the result has it.",
+                       .broadcasting = "None: all other extents are equal.",
+                       .empty = "An input without elements along the axis adds none.",
+                       .gradient = "Each input: its part of g.",
+                       .formula = "y = the inputs, one after the other along the axis."},
        .inputs = {"data"},
        .variadic = true,
        .count_attr = "num_args",
-       .attrs = {required("num_args", AttrKind::integer), {"axis", AttrKind::integer, std::int64_t{0}, true}},
+       .attrs = {required("num_args", AttrKind::integer, "The number of inputs, 1 or more."),
+                 meaning(
+                     {"axis", AttrKind::integer, std::int64_t{0}, true},
+                     "The joined axis; negative: from the end. None: each input as a vector in C order.")},
        .compose = concatenate,
        .shape_rule = concatenate_shape},
       renamed(join_ops(), "stack", "_npi_stack", {"data"}),
       {.name = "_npi_broadcast_to",
-       .summary = "Broadcasts to a shape.",
+       .summary = "Repeats an array along new axes and axes of extent 1 to a shape.",
+       .reference =
+           array_layout_reference |
+           OpReference{.shapes = "array (...) -> shape",
+                       .dtypes = "Any; the result has the dtype of array.",
+                       .broadcasting = "Axes are aligned from the right; an extent of 1 is repeated, another "
+                                       "one stays.",
+                       .gradient = "array: the sum of g over the repeated axes, half precision in float32.",
+                       .formula = "y[..., i, ...] = array[..., i or 0, ...].",
+                       .source = "MXNet 1.9.1's _npi_broadcast_to; the cases of "
+                                 "tests/golden/ops/np_broadcast_to."},
        .inputs = {"array"},
-       .attrs = {tuple_attr("shape")},
+       .attrs = {tuple_attr("shape", "The extents of the result; -2 keeps the extent of array.")},
        .compose = broadcast_to,
        .shape_rule = broadcast_to_shape},
   };

@@ -88,8 +88,26 @@ Values cumsum(Primitives& p, Args in, const Attrs& a) {
 }
 
 AttrSpec axis_or_none(ir::AttrValue fallback) {
-  return {"axis", AttrKind::integer, std::move(fallback), true};
+  return meaning({"axis", AttrKind::integer, std::move(fallback), true},
+                 "The axis; negative: from the end. None: the elements in C order, as a vector.");
 }
+AttrSpec ascending(bool fallback) {
+  return bool_attr("is_ascend", fallback, "Whether the least element is first, else the greatest.");
+}
+AttrSpec index_dtype() {
+  return meaning(dtype_attr("float32"),
+                 "The dtype of the indices; one that cannot hold an index rounds or wraps it.");
+}
+
+/// The order of the elements along an axis.
+constexpr OpReference order_reference{
+    .dtypes = "Any; the result has the dtype of data.",
+    .nan = "Last in both directions, behind the infinities; NaNs keep their order.",
+    .ties = "Equal elements, -0 and 0 among them, keep the order of their positions in both directions.",
+    .empty = "An array without elements gives one without elements.",
+    .integers = "Compared and copied exactly.",
+    .source = "MXNet 1.9.1 (src/operator/tensor/ordering_op.cc). Kiln fixes the order of ties and of NaN.",
+};
 
 }  // namespace
 
@@ -97,32 +115,69 @@ std::span<const OpDef> order_ops() {
   static const std::vector<OpDef> rows{
       {.name = "sort",
        .aliases = {"_npi_sort"},
-       .summary = "Sorts along an axis; NaN last.",
+       .summary = "Sorts the elements along an axis; NaN last.",
+       .reference = order_reference |
+                    OpReference{.shapes = "data (...) -> (...); with axis None (N), N the number of elements",
+                                .gradient = "data: each element of g at the position its element came from.",
+                                .formula = "y[..., i, ...] = data[..., argsort(data)[..., i, ...], ...]."},
        .inputs = {"data"},
-       .attrs = {axis_or_none(std::int64_t{-1}), bool_attr("is_ascend", true)},
+       .attrs = {axis_or_none(std::int64_t{-1}), ascending(true)},
        .counted_outputs = outputs<2>,
        .compose = sort,
        .shape_rule = ordered_shape},
       {.name = "argsort",
        .aliases = {"_npi_argsort"},
-       .summary = "The indices that sort an axis; stable, NaN last.",
+       .summary = "Gives the indices that sort an axis; the sort is stable, NaN last.",
+       .reference =
+           order_reference |
+           OpReference{.shapes = "data (...) -> (...); with axis None (N), N the number of elements",
+                       .dtypes = "Any; the result has the attribute dtype.",
+                       .integers = "Compared exactly.",
+                       .gradient = "None: zeros.",
+                       .formula = "y[..., i, ...] = the position along the axis of the element that is "
+                                  "number i in sorted order."},
        .inputs = {"data"},
-       .attrs = {axis_or_none(std::int64_t{-1}), bool_attr("is_ascend", true), dtype_attr("float32")},
+       .attrs = {axis_or_none(std::int64_t{-1}), ascending(true), index_dtype()},
        .compose = argsort,
        .shape_rule = ordered_shape},
       {.name = "topk",
        .aliases = {"_npx_topk"},
-       .summary = "The k largest or smallest along an axis: their indices, values, both, or a mask.",
+       .summary =
+           "Gives the k largest or smallest elements along an axis: their indices, values, both, or a mask.",
+       .reference =
+           order_reference |
+           OpReference{
+               .shapes = "data (a..., D, b...), D along axis -> (a..., k, b...), values before indices for "
+                         "both; mask (a..., D, b...); with axis None (k), the mask has the shape of data",
+               .dtypes = "Any; values and mask have the dtype of data, indices the attribute dtype.",
+               .empty = "k above the extent throws, and thus k = 1 for an empty axis; k = 0 chooses all of "
+                        "no elements.",
+               .gradient = "data: g of the values at the positions they came from, zeros elsewhere; zeros "
+                           "for indices and mask.",
+               .formula = "The first k elements of sort and argsort, in their order; mask: 1 where an "
+                          "element is among them, else 0."},
        .inputs = {"data"},
-       .attrs = {axis_or_none(std::int64_t{-1}), int_attr("k", 1),
-                 word_attr("ret_typ", "indices", {"both", "indices", "mask", "value"}),
-                 bool_attr("is_ascend", false), dtype_attr("float32")},
+       .attrs = {axis_or_none(std::int64_t{-1}),
+                 int_attr("k", 1, "The number of elements, at most the extent; below 1: all."),
+                 word_attr("ret_typ", "indices", {"both", "indices", "mask", "value"},
+                           "The results: values and indices, indices, a mask, or values."),
+                 ascending(false), index_dtype()},
        .counted_outputs = topk_outputs,
        .visible_outputs = topk_visible,
        .compose = topk},
       {.name = "_np_cumsum",
        .aliases = {"cumsum"},
-       .summary = "The cumulative sum along an axis, in the order of the axis.",
+       .summary = "Gives the cumulative sum along an axis, added in the order of the axis.",
+       .reference =
+           {.shapes = "a (...) -> (...); with axis None (N), N the number of elements",
+            .dtypes = "Any; the result has the dtype of a, int64 for bool, or the attribute dtype.",
+            .nan = "NaN from its position on.",
+            .empty = "An array without elements gives one without elements.",
+            .integers = "Sums wrap modulo 2^n of the result's dtype. Elements are converted to the attribute "
+                        "dtype before they are added.",
+            .gradient = "a: da[r] = g[r] + g[r + 1] + ..., added from the end, in the dtype of the result.",
+            .formula = "y[r] = y[r - 1] + a[r], each sum rounded to the dtype of the result; y[0] = a[0].",
+            .source = "MXNet 1.9.1 (src/operator/numpy/np_cumsum.cc)."},
        .inputs = {"a"},
        .attrs = {axis_or_none(None{}), dtype_or_none()},
        .compose = cumsum,

@@ -2,6 +2,7 @@
 #include "frontend/ops/reduce.h"
 
 #include "frontend/ops/own_gradient.h"
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
@@ -121,62 +122,174 @@ Values argmax_channel(Primitives& p, Args in, const Attrs&) {
   return {arg_extreme(p, in[0], 1, Reduce::max, p.dtype(in[0]))};
 }
 
+constexpr OpReference folded_reference =
+    reduction_reference |
+    OpReference{
+        .shapes =
+            "data (...) -> (...) without the reduced axes, (1) if none is left, in numpy mode too; with "
+            "keepdims they have extent 1",
+        .dtypes = "Any; the result has the dtype of data."};
+
+constexpr std::string_view sum_file = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_sum_value.cc).",
+                           product_file = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_prod_value.cc).",
+                           extreme_file =
+                               "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_minmax_value.cc).",
+                           place_file = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_op_index.cc).";
+
 /// A reduction over the attribute `axis`.
 OpDef over_axes(std::string_view name, std::vector<std::string_view> aliases, std::string_view summary,
-                Values (*compose)(Primitives&, Args, const Attrs&)) {
+                Values (*compose)(Primitives&, Args, const Attrs&), const OpReference& reference) {
   return {.name = name,
           .aliases = std::move(aliases),
           .summary = summary,
+          .reference = reference,
           .inputs = {"data"},
-          .attrs = {tuple_or_none("axis"), bool_attr("keepdims", false), bool_attr("exclude", false)},
+          .attrs = {tuple_or_none("axis", reduced_axes), bool_attr("keepdims", false, kept_axes),
+                    bool_attr("exclude", false, "Whether axis lists the axes that are kept.")},
           .compose = compose,
           .shape_rule = reduction_shape<axis_name>};
+}
+
+std::vector<OpDef> folds() {
+  return {
+      over_axes("sum", {"sum_axis"}, "Sums the elements over axes.", plain<Reduce::sum>,
+                folded_reference | OpReference{.empty = "A sum of no elements is 0.",
+                                               .gradient = "data: g, repeated along the axes.",
+                                               .formula = "y = sum of data over the axes.",
+                                               .source = sum_file}),
+      over_axes("mean", {}, "Averages the elements over axes.", mean,
+                folded_reference |
+                    OpReference{
+                        .empty = "A mean of no elements is NaN, of integers 0.",
+                        .integers = "Sum and count wrap modulo 2^n; the quotient is truncated towards zero.",
+                        .gradient = "data: g / n, repeated along the axes; n is the number of elements per "
+                                    "result.",
+                        .formula = "y = (sum of data over the axes) / n.",
+                        .source = sum_file}),
+      over_axes(
+          "prod", {}, "Multiplies the elements over axes.", plain<Reduce::prod>,
+          folded_reference | OpReference{.empty = "A product of no elements is 1.",
+                                         .gradient = "data: g times the product of the other elements, which "
+                                                     "is not divided by the element.",
+                                         .formula = "y = product of data over the axes.",
+                                         .source = product_file}),
+      over_axes("nansum", {}, "Sums the elements over axes, NaN as 0.", plain<Reduce::sum, NaN::is_neutral>,
+                folded_reference | OpReference{.nan = "Counts as 0.",
+                                               .empty = "A sum of no elements is 0.",
+                                               .gradient = "data: g, repeated along the axes; 0 at a NaN.",
+                                               .formula = "y = sum of data over the axes without NaN.",
+                                               .source = sum_file}),
+      over_axes("nanprod", {}, "Multiplies the elements over axes, NaN as 1.",
+                plain<Reduce::prod, NaN::is_neutral>,
+                folded_reference |
+                    OpReference{.nan = "Counts as 1.",
+                                .empty = "A product of no elements is 1.",
+                                .gradient = "data: g times the product of the other elements; 0 at a "
+                                            "NaN.",
+                                .formula = "y = product of data over the axes without NaN.",
+                                .source = product_file}),
+      over_axes(
+          "max", {"max_axis"}, "Gives the maximum over axes; NaN propagates.", plain<Reduce::max>,
+          folded_reference | extreme_reference |
+              OpReference{.empty = "A maximum of no elements is -inf, of integers the least of the dtype.",
+                          .formula = "y = max of data over the axes.",
+                          .source = extreme_file}),
+      over_axes(
+          "min", {"min_axis"}, "Gives the minimum over axes; NaN propagates.", plain<Reduce::min>,
+          folded_reference | extreme_reference |
+              OpReference{.empty = "A minimum of no elements is inf, of integers the greatest of the dtype.",
+                          .formula = "y = min of data over the axes.",
+                          .source = extreme_file}),
+  };
+}
+
+/// argmax and argmin.
+OpDef place_along(std::string_view name, std::string_view summary,
+                  Values (*compose)(Primitives&, Args, const Attrs&), std::string_view formula) {
+  return {.name = name,
+          .summary = summary,
+          .reference =
+              place_reference |
+              OpReference{.shapes = "data (...) -> (...) without the axis, (1) if none is left or axis is "
+                                    "None, in numpy mode too; with keepdims extents 1 instead",
+                          .formula = formula,
+                          .source = place_file},
+          .inputs = {"data"},
+          .attrs = {or_none("axis", AttrKind::integer,
+                            "The axis; negative: from the end. None: all elements, as a vector in C order."),
+                    bool_attr("keepdims", false, kept_axes)},
+          .compose = compose,
+          .shape_rule = arg_shape};
 }
 
 }  // namespace
 
 std::span<const OpDef> reduce_ops() {
   static const std::vector<std::string_view> one{"data"};
-  static const std::vector<AttrSpec> place{or_none("axis", AttrKind::integer), bool_attr("keepdims", false)};
-  static const std::vector<OpDef> rows{
-      over_axes("sum", {"sum_axis"}, "The sum over axes.", plain<Reduce::sum>),
-      over_axes("mean", {}, "The mean over axes.", mean),
-      over_axes("prod", {}, "The product over axes.", plain<Reduce::prod>),
-      over_axes("nansum", {}, "The sum over axes, NaN as 0.", plain<Reduce::sum, NaN::is_neutral>),
-      over_axes("nanprod", {}, "The product over axes, NaN as 1.", plain<Reduce::prod, NaN::is_neutral>),
-      over_axes("max", {"max_axis"}, "The maximum over axes; NaN propagates.", plain<Reduce::max>),
-      over_axes("min", {"min_axis"}, "The minimum over axes; NaN propagates.", plain<Reduce::min>),
-      {.name = "norm",
-       .summary = "The 1-norm or 2-norm over axes.",
-       .inputs = one,
-       .attrs = {int_attr("ord", 2), tuple_or_none("axis"), or_none("out_dtype", AttrKind::dtype),
-                 bool_attr("keepdims", false)},
-       .compose = norm,
-       .gradient = norm_gradient,
-       .shape_rule = reduction_shape<axis_name>},
-      {.name = "moments",
-       .summary = "Mean and variance over axes.",
-       .inputs = one,
-       .attrs = {tuple_or_none("axes"), bool_attr("keepdims", false)},
-       .counted_outputs = outputs<2>,
-       .visible_outputs = outputs<2>,
-       .compose = moments,
-       .gradient = moments_gradient,
-       .shape_rule = reduction_shape<axes_name>},
-      {.name = "argmax",
-       .summary = "The index of the maximum, in the dtype of data.",
-       .inputs = one,
-       .attrs = place,
-       .compose = arg_reduce<Reduce::max>,
-       .shape_rule = arg_shape},
-      {.name = "argmin",
-       .summary = "The index of the minimum, in the dtype of data.",
-       .inputs = one,
-       .attrs = place,
-       .compose = arg_reduce<Reduce::min>,
-       .shape_rule = arg_shape},
-      {.name = "argmax_channel", .summary = "argmax over axis 1.", .inputs = one, .compose = argmax_channel},
-  };
+  static const std::vector<OpDef> rows = [] {
+    std::vector<OpDef> all = folds();
+    all.push_back(
+        {.name = "norm",
+         .summary = "Gives the 1-norm or the 2-norm over axes.",
+         .reference =
+             folded_reference |
+             OpReference{
+                 .dtypes = "Floating; the result has the dtype of data, or out_dtype.",
+                 .empty = "A norm of no elements is 0.",
+                 .integers = "Not taken.",
+                 .gradient =
+                     "data: ord 2: g data / y, 0 where y is 0. ord 1: g sign(data), 0 where data is 0.",
+                 .formula = "ord 2: y = sqrt(sum of data^2), unscaled: a sum that overflows is inf. ord 1: y "
+                            "= sum of |data|.",
+                 .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_norm_value.cc)."},
+         .inputs = one,
+         .attrs = {int_attr("ord", 2, "The order of the norm, 1 or 2."), tuple_or_none("axis", reduced_axes),
+                   or_none("out_dtype", AttrKind::dtype,
+                           "The dtype of the result; None: that of data. The norm is computed before it is "
+                           "converted."),
+                   bool_attr("keepdims", false, kept_axes)},
+         .compose = norm,
+         .gradient = norm_gradient,
+         .shape_rule = reduction_shape<axis_name>});
+    all.push_back(
+        {.name = "moments",
+         .summary = "Gives the mean and the biased variance over axes.",
+         .reference =
+             folded_reference |
+             OpReference{
+                 .shapes = "data (...) -> mean (...), variance (...): without the reduced axes, (1) if none "
+                           "is left, in numpy mode too; with keepdims they have extent 1",
+                 .dtypes = "Floating; both results have the dtype of data.",
+                 .empty = "Mean and variance of no elements are NaN.",
+                 .integers = "Not taken.",
+                 .gradient = "data: (g of the mean) / n + 2 (data - mean) (g of the variance) / n.",
+                 .formula = "mean = (sum of data) / n, variance = (sum of (data - mean)^2) / n. Sums are of "
+                            "differences from one element: equal elements have exactly that mean, and "
+                            "variance 0.",
+                 .source = "MXNet 1.9.1 (src/operator/nn/moments.cc)."},
+         .inputs = one,
+         .attrs = {tuple_or_none("axes", reduced_axes), bool_attr("keepdims", false, kept_axes)},
+         .counted_outputs = outputs<2>,
+         .visible_outputs = outputs<2>,
+         .compose = moments,
+         .gradient = moments_gradient,
+         .shape_rule = reduction_shape<axes_name>});
+    all.push_back(place_along("argmax", "Gives the index of the maximum, in the dtype of data.",
+                              arg_reduce<Reduce::max>, "y = the least i with data[i] = max of data."));
+    all.push_back(place_along("argmin", "Gives the index of the minimum, in the dtype of data.",
+                              arg_reduce<Reduce::min>, "y = the least i with data[i] = min of data."));
+    all.push_back(
+        {.name = "argmax_channel",
+         .summary = "Gives the index of the maximum along axis 1, in the dtype of data.",
+         .reference =
+             place_reference | OpReference{.shapes = "data (N, C, ...) -> (N, ...)",
+                                           .formula = "y[n, ...] = the least c with data[n, c, ...] = max of "
+                                                      "data[n, :, ...].",
+                                           .source = place_file},
+         .inputs = one,
+         .compose = argmax_channel});
+    return all;
+  }();
   return rows;
 }
 

@@ -14,4 +14,72 @@ inline constexpr OpReference pointwise_reference{
     .source = "MXNet 1.9.1.",
 };
 
+// Layout: shapes, slices, joined arrays, indices.
+
+inline constexpr std::string_view matrix_op_source = "MXNet 1.9.1 (src/operator/tensor/matrix_op.cc).";
+inline constexpr std::string_view index_op_source = "MXNet 1.9.1 (src/operator/tensor/indexing_op.cc).";
+
+/// Elements of the first input, copied to other positions; no arithmetic.
+inline constexpr OpReference layout_reference{
+    .dtypes = "Any; the result has the dtype of data.",
+    .nan = "Copied as any other element.",
+    .empty = "An array without elements gives one without elements.",
+    .integers = "Copied exactly.",
+};
+
+/// The same elements in C order with another shape.
+inline constexpr OpReference reshape_reference =
+    layout_reference |
+    OpReference{
+        .gradient = "data: g with the shape of data.",
+        .formula = "Element i of the result is element i of data, both counted in C order.",
+    };
+
+/// Slices.
+inline constexpr OpReference slice_reference =
+    layout_reference |
+    OpReference{
+        .empty = "An axis without elements, and bounds that select none, give a result without elements.",
+    };
+inline constexpr std::string_view slice_begin =
+    "The first position on each leading axis; negative: from the end. None: the first of the axis, or the "
+    "last if "
+    "step is negative.";
+inline constexpr std::string_view slice_end =
+    "The position after the last one, for each axis of begin; negative: from the end. None: the end of the "
+    "axis, or "
+    "its beginning if step is negative.";
+inline constexpr std::string_view slice_step =
+    "The distance of neighbours on each axis of begin; not 0. Negative: backwards. None: 1. (): 1 for all.";
+
+// Reductions.
+
+inline constexpr std::string_view reduced_axes = "The reduced axes; negative: from the end. None or (): all.";
+
+inline constexpr std::string_view numpy_reduced_axes =
+    "The reduced axes; negative: from the end. None: all; (): none.";
+inline constexpr std::string_view kept_axes = "Whether reduced axes are kept, with extent 1.";
+
+/// The sum, the product or an extreme of elements.
+inline constexpr OpReference reduction_reference{
+    .nan = "NaN.",
+    .integers = "Computed in the dtype of data; results wrap modulo 2^n.",
+};
+/// Maximum and minimum.
+inline constexpr OpReference extreme_reference{
+    .ties = "Of zeros of both signs either is the result.",
+    .integers = "Exact.",
+    .gradient =
+        "The input: g at each element that equals the result, 0 elsewhere; 0 for all if the result is NaN.",
+};
+/// The index of an extreme, in the dtype of the data.
+inline constexpr OpReference place_reference{
+    .dtypes = "Any; the result has the dtype of data. An index that it cannot hold is rounded, or wraps.",
+    .nan = "The index of the first NaN.",
+    .ties = "The least index of equal elements; -0 and 0 are equal.",
+    .empty = "The index along an empty axis is 2147483647, converted to the dtype.",
+    .integers = "Compared exactly.",
+    .gradient = "None: zeros.",
+};
+
 }  // namespace kiln::ops

@@ -1,4 +1,5 @@
 // Classic operators that reshape arrays or permute their elements.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/reshape_codes.h"
 #include "frontend/ops/shape_rules.h"
 
@@ -191,7 +192,9 @@ Values space_to_depth(Primitives& p, Args in, const Attrs& a) {
   return {p.reshape(p.transpose(x, {0, 3, 5, 1, 2, 4}), {s[0], times(s[1], b * b), s[2] / b, s[3] / b})};
 }
 
-AttrSpec int_or_none(std::string_view name) { return or_none(name, AttrKind::integer); }
+AttrSpec int_or_none(std::string_view name, std::string_view sentence) {
+  return or_none(name, AttrKind::integer, sentence);
+}
 
 }  // namespace
 
@@ -200,72 +203,172 @@ std::span<const OpDef> shape_ops() {
   static const std::vector<OpDef> rows{
       {.name = "Reshape",
        .aliases = {"reshape"},
-       .summary = "Reshapes in C order; 0 and -1 to -4 are codes.",
+       .summary = "Gives the elements another shape, in C order; 0 and -1 to -4 in the shape are codes.",
+       .reference =
+           reshape_reference |
+           OpReference{.shapes = "data (...) -> (shape, its codes resolved), as many elements",
+                       .empty =
+                           "An extent of 0 is kept by the code 0 or -2; a 0 in shape is never an extent. "
+                           "-1 beside an extent of 0 throws.",
+                       .source = matrix_op_source},
        .inputs = one,
-       .attrs = {tuple_attr("shape"), bool_attr("reverse", false), tuple_attr("target_shape"),
-                 bool_attr("keep_highest", false)},
+       .attrs = {tuple_attr(
+                     "shape",
+                     "The extents, which also step through the axes of data. 0: the extent of data; -1: "
+                     "inferred, once; -2: all extents that are left; -3: the product of two extents; "
+                     "-4, a, b: an extent split into a and b, one of which may be -1."),
+                 bool_attr("reverse", false, "Whether data and shape are read from their last axis."),
+                 tuple_attr("target_shape",
+                            "The older form of shape, read if shape is (): 0 is inferred. reverse does not "
+                            "apply to it."),
+                 bool_attr("keep_highest", false,
+                           "Whether the first extent of target_shape is replaced by the one of data.")},
        .compose = reshape,
        .shape_rule = reshape_shape},
       {.name = "reshape_like",
        .aliases = {"_npx_reshape_like"},
-       .summary = "Reshapes lhs to the shape of rhs, or axes of it.",
+       .summary =
+           "Gives the elements of lhs the shape of rhs, or some axes of lhs the extents of some of rhs.",
+       .reference =
+           reshape_reference |
+           OpReference{.shapes =
+                           "lhs (a..., b..., c...), rhs (d..., e..., f...) -> (a..., e..., c...), as many "
+                           "elements as lhs; b are the axes lhs_begin to lhs_end, e are rhs_begin to "
+                           "rhs_end",
+                       .dtypes = "Any, lhs and rhs independently; the result has the dtype of lhs.",
+                       .gradient = "lhs: g with the shape of lhs. rhs: zeros.",
+                       .formula = "Element i of the result is element i of lhs, both counted in C order.",
+                       .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."},
        .inputs = two,
-       .attrs = {int_or_none("lhs_begin"), int_or_none("lhs_end"), int_or_none("rhs_begin"),
-                 int_or_none("rhs_end")},
+       .attrs = {int_or_none("lhs_begin", "The first replaced axis of lhs; None: 0."),
+                 int_or_none("lhs_end",
+                             "The axis of lhs after the last replaced one; None: the rank of lhs."),
+                 int_or_none("rhs_begin", "The first axis of rhs to take; None: 0."),
+                 int_or_none("rhs_end",
+                             "The axis of rhs after the last one to take; None: the rank of rhs.")},
        .compose = reshape_like},
       {.name = "Flatten",
        .aliases = {"_npx_batch_flatten", "flatten"},
-       .summary = "Merges all axes but the first.",
+       .summary = "Merges all axes except the first into one.",
+       .reference =
+           reshape_reference | OpReference{.shapes = "data (N, ...) -> (N, M); M is the product of the other "
+                                                     "extents, 1 if there are none",
+                                           .source = matrix_op_source},
        .inputs = one,
        .compose = flatten,
        .shape_rule = flatten_shape},
       {.name = "expand_dims",
        .aliases = {"_npi_expand_dims"},
        .summary = "Inserts an axis of extent 1.",
+       .reference = reshape_reference |
+                    OpReference{.shapes = "data (a..., b...) -> (a..., 1, b...)", .source = matrix_op_source},
        .inputs = one,
-       .attrs = {required("axis", AttrKind::integer)},
+       .attrs = {required("axis", AttrKind::integer,
+                          "The position of the new axis in the result; negative: from the end.")},
        .compose = expand_dims,
        .shape_rule = expand_dims_shape},
       {.name = "squeeze",
        .summary = "Removes axes of extent 1.",
+       .reference =
+           reshape_reference |
+           OpReference{.shapes =
+                           "data (...) -> (... without the removed axes); (1) if none is left, in numpy "
+                           "mode too",
+                       .source = matrix_op_source},
        .inputs = one,
-       .attrs = {tuple_or_none("axis")},
+       .attrs = {tuple_or_none(
+           "axis",
+           "The axes to remove; negative: from the end. None: all of extent 1. An axis of "
+           "another extent throws.")},
        .compose = squeeze,
        .shape_rule = squeezed_shape},
       {.name = "transpose",
-       .summary = "Permutes the axes, by default reverses them.",
+       .summary = "Permutes the axes, by default reverses their order.",
+       .reference =
+           layout_reference | OpReference{.shapes = "data (d0, ..., dn) -> (d[axes[0]], ..., d[axes[n]])",
+                                          .gradient = "data: g transposed by the inverse permutation.",
+                                          .formula = "Axis i of the result is axis axes[i] of data.",
+                                          .source = matrix_op_source},
        .inputs = one,
-       .attrs = {tuple_attr("axes")},
+       .attrs = {tuple_attr(
+           "axes",
+           "The permutation: each axis of data once; negative: from the end. (): the axes in "
+           "reverse order.")},
        .compose = transpose,
        .shape_rule = transpose_shape},
       {.name = "SwapAxis",
        .aliases = {"_npi_swapaxes", "swapaxes"},
        .summary = "Swaps two axes.",
+       .reference =
+           layout_reference | OpReference{.shapes = "data (a..., D1, b..., D2, c...) -> (a..., D2, b..., D1, "
+                                                    "c...)",
+                                          .gradient = "data: g with the same axes swapped.",
+                                          .formula = "Axis dim1 of the result is axis dim2 of data, and "
+                                                     "axis dim2 is axis dim1 of data.",
+                                          .source = "MXNet 1.9.1 (src/operator/swapaxis.cc)."},
        .inputs = one,
-       .attrs = {int_attr("dim1", 0), int_attr("dim2", 0)},
+       .attrs = {int_attr("dim1", 0, "The first axis; negative: from the end."),
+                 int_attr("dim2", 0, "The second axis; negative: from the end.")},
        .compose = swap_axes,
        .shape_rule = swap_axes_shape},
       {.name = "reverse",
        .aliases = {"flip"},
-       .summary = "Reverses the elements along axes.",
+       .summary = "Reverses the order of the elements along axes.",
+       .reference =
+           layout_reference |
+           OpReference{.shapes = "data (...) -> (...)",
+                       .gradient = "data: g reversed along the same axes.",
+                       .formula = "Along each named axis of n elements, element i of the result is element "
+                                  "n - 1 - i of data.",
+                       .source = matrix_op_source},
        .inputs = one,
-       .attrs = {required("axis", AttrKind::tuple)},
+       .attrs = {required("axis", AttrKind::tuple,
+                          "The axes to reverse, each once; negative: from the end. (): none.")},
        .compose = reverse,
        .shape_rule = elementwise_shape},
       {.name = "diag",
-       .summary = "A diagonal of matrices, or a matrix with a vector as its diagonal.",
+       .summary = "Extracts a diagonal of matrices, or makes a matrix with a vector as its diagonal.",
+       .reference =
+           layout_reference |
+           OpReference{
+               .shapes = "data (N) -> (N + |k|, N + |k|); data (..., H, ..., W, ...), H and W along axis1 "
+                         "and axis2 -> (..., D), the other axes first; D = min(H - max(-k, 0), W - "
+                         "max(k, 0)), at least 0",
+               .empty = "A vector without elements gives |k| times |k| zeros; a diagonal outside of the "
+                        "matrix has no elements.",
+               .gradient = "data: the elements of g on the diagonal of a made matrix; for an extracted "
+                           "diagonal g there, zeros elsewhere.",
+               .formula = "Matrix: y[i, i + k] = data[i] for k >= 0, y[i - k, i] = data[i] for k < 0, else "
+                          "0. Diagonal: y[..., i] = data[i, i + k] for k >= 0, data[i - k, i] for k < 0, "
+                          "at positions of axis1 and axis2.",
+               .source = "MXNet 1.9.1 (src/operator/tensor/diag_op.cc)."},
        .inputs = one,
-       .attrs = {int_attr("k", 0), int_attr("axis1", 0), int_attr("axis2", 1)},
+       .attrs = {int_attr("k", 0, "The diagonal: 0 the main one, positive above it, negative below it."),
+                 int_attr("axis1", 0, "The axis of the rows of the matrices; not read for a vector."),
+                 int_attr("axis2", 1, "The axis of the columns of the matrices; not read for a vector.")},
        .compose = diag},
       {.name = "depth_to_space",
-       .summary = "Moves channels into blocks of pixels.",
+       .summary = "Moves channels into square blocks of pixels.",
+       .reference = layout_reference |
+                    OpReference{.shapes = "data (N, C b b, H, W) -> (N, C, H b, W b); b = block_size",
+                                .gradient = "data: space_to_depth of g.",
+                                .formula = "y[n, c, h b + i, w b + j] = data[n, (i b + j) C + c, h, w].",
+                                .source = matrix_op_source},
        .inputs = one,
-       .attrs = {required("block_size", AttrKind::integer)},
+       .attrs = {required("block_size", AttrKind::integer,
+                          "The height and width of a block, in pixels of the result; its square divides the "
+                          "channels.")},
        .compose = depth_to_space},
       {.name = "space_to_depth",
-       .summary = "Moves blocks of pixels into channels.",
+       .summary = "Moves square blocks of pixels into channels.",
+       .reference = layout_reference |
+                    OpReference{.shapes = "data (N, C, H b, W b) -> (N, C b b, H, W); b = block_size",
+                                .gradient = "data: depth_to_space of g.",
+                                .formula = "y[n, (i b + j) C + c, h, w] = data[n, c, h b + i, w b + j].",
+                                .source = matrix_op_source},
        .inputs = one,
-       .attrs = {required("block_size", AttrKind::integer)},
+       .attrs = {required("block_size", AttrKind::integer,
+                          "The height and width of a block, in pixels of data; it divides both extents.")},
        .compose = space_to_depth},
   };
   return rows;

@@ -1,4 +1,5 @@
 // Classic slices.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/slice_range.h"
 #include "ir/window_shapes.h"
@@ -253,54 +254,130 @@ std::span<const OpDef> slice_ops() {
   static const std::vector<OpDef> rows{
       {.name = "slice",
        .aliases = {"_npi_slice", "_npx_slice", "crop"},
-       .summary = "begin:end:step of the leading axes.",
+       .summary = "Takes the slice begin:end:step of the leading axes, as Python's slices.",
+       .reference =
+           slice_reference |
+           OpReference{.shapes = "data (D1, ..., Dk, ...) -> (L1, ..., Lk, ...), k the length of begin; "
+                                 "L = ceil((end - begin) / step), at least 0, with bounds beyond the axis "
+                                 "clamped to it",
+                       .gradient = "data: g at the positions of the slice, zeros elsewhere.",
+                       .formula = "y[i1, ..., ik, ...] = data[begin1 + i1 step1, ..., beginK + ik stepk, "
+                                  "...].",
+                       .source = matrix_op_source},
        .inputs = one,
-       .attrs = {required("begin", AttrKind::optional_ints),
-                 required("end", AttrKind::optional_ints),
-                 {"step", AttrKind::optional_ints, ir::OptionalInts{}}},
+       .attrs = {required("begin", AttrKind::optional_ints, slice_begin),
+                 required("end", AttrKind::optional_ints, slice_end),
+                 meaning({"step", AttrKind::optional_ints, ir::OptionalInts{}}, slice_step)},
        .compose = slice,
        .shape_rule = slice_shape},
       {.name = "slice_axis",
-       .summary = "begin:end of one axis.",
+       .summary = "Takes the elements begin to end - 1 of one axis.",
+       .reference =
+           slice_reference |
+           OpReference{.shapes = "data (a..., D, b...) -> (a..., end - begin, b...), D along axis",
+                       .empty = "A slice without elements throws, as do bounds beyond the axis; other axes "
+                                "may be empty.",
+                       .gradient = "data: g at the positions of the slice, zeros elsewhere.",
+                       .formula = "y[..., i, ...] = data[..., begin + i, ...].",
+                       .source = matrix_op_source},
        .inputs = one,
-       .attrs = {required("axis", AttrKind::integer),
-                 required("begin", AttrKind::integer),
-                 {"end", AttrKind::integer, std::nullopt, true}},
+       .attrs = {required("axis", AttrKind::integer, "The sliced axis; negative: from the end."),
+                 required("begin", AttrKind::integer,
+                          "The first position; negative: from the end of the axis."),
+                 meaning({"end", AttrKind::integer, std::nullopt, true},
+                         "The position after the last one; negative: from the end. None: the extent.")},
        .compose = slice_axis,
        .shape_rule = slice_axis_shape},
       {.name = "slice_like",
-       .summary = "Slices data to the extents of another array.",
+       .summary = "Slices data from the first element of each axis to the extents of another array.",
+       .reference =
+           slice_reference |
+           OpReference{.shapes = "data (D0, ..., Dn), shape_like (L0, ..., Ln) -> (L0, ..., Ln); with axes, "
+                                 "data keeps the extents of the others, and shape_like may have any rank",
+                       .dtypes = "Any, data and shape_like independently; the result has the dtype of data.",
+                       .gradient = "data: g at the positions of the slice, zeros elsewhere. shape_like: "
+                                   "zeros.",
+                       .formula = "y[i0, ..., in] = data[i0, ..., in].",
+                       .source = matrix_op_source},
        .inputs = {"data", "shape_like"},
-       .attrs = {tuple_attr("axes")},
+       .attrs = {tuple_attr(
+           "axes",
+           "The sliced axes; negative: from the end of data. (): all, and both inputs have one "
+           "rank. An extent of shape_like above that of data throws.")},
        .compose = slice_like,
        .shape_rule = slice_like_shape},
       {.name = "SliceChannel",
        .aliases = {"split"},
-       .summary = "Splits into equal parts along an axis.",
+       .summary = "Splits an array into equal parts along an axis.",
+       .reference =
+           slice_reference |
+           OpReference{.shapes = "data (a..., D, b...) -> num_outputs times (a..., D / num_outputs, b...); "
+                                 "with squeeze_axis (a..., b...), and (1) for a vector, in numpy mode too",
+                       .empty = "An empty axis gives empty parts; with squeeze_axis it throws.",
+                       .gradient = "data: the gradients of the parts, concatenated; zeros for a part "
+                                   "without one.",
+                       .formula = "Part p: y[..., i, ...] = data[..., p D / num_outputs + i, ...].",
+                       .source = "MXNet 1.9.1 (src/operator/slice_channel.cc)."},
        .inputs = one,
-       .attrs = {required("num_outputs", AttrKind::integer), int_attr("axis", 1),
-                 bool_attr("squeeze_axis", false)},
+       .attrs = {required("num_outputs", AttrKind::integer,
+                          "The number of parts, which divides the extent; at most 2^20."),
+                 int_attr("axis", 1, "The split axis; negative: from the end."),
+                 bool_attr("squeeze_axis", false, "Whether the axis is removed from parts of one element.")},
        .counted_outputs = slice_channel_outputs,
        .visible_outputs = slice_channel_outputs,
        .compose = slice_channel,
        .shape_rule = slice_channel_shape},
       {.name = "_split_v2",
        .aliases = {"_npi_split"},
-       .summary = "Splits along an axis, into equal parts or at given positions.",
+       .summary = "Splits an array along an axis, into equal parts or at given positions.",
+       .reference =
+           slice_reference |
+           OpReference{.shapes = "data (a..., D, b...) -> for each part (a..., L, b...); L is D / sections, "
+                                 "or the distance from its position in indices to the next one, or to D. "
+                                 "With squeeze_axis (a..., b...), and (1) for a vector, in numpy mode too",
+                       .empty = "An empty axis gives empty parts, at any positions; with squeeze_axis it "
+                                "throws. Two equal positions give an empty part.",
+                       .gradient = "data: g of each part at its positions, zeros elsewhere.",
+                       .formula = "Part p: y[..., i, ...] = data[..., indices[p] + i, ...]. Elements before "
+                                  "indices[0] are in no part.",
+                       .source = matrix_op_source},
        .inputs = one,
-       .attrs = {required("indices", AttrKind::optional_ints), int_attr("axis", 1),
-                 bool_attr("squeeze_axis", false), int_attr("sections", 0)},
+       .attrs = {required(
+                     "indices", AttrKind::optional_ints,
+                     "The first position of each part, ascending, from 0 to D; not read if sections > 0."),
+                 int_attr("axis", 1, "The split axis; negative: from the end."),
+                 bool_attr("squeeze_axis", false, "Whether the axis is removed from parts of one element."),
+                 int_attr(
+                     "sections", 0,
+                     "The number of equal parts, which divides the extent; at most 2^20. 0: by indices.")},
        .counted_outputs = split_v2_outputs,
        .visible_outputs = split_v2_outputs,
        .compose = split_v2,
        .shape_rule = split_v2_shape},
       {.name = "Pad",
        .aliases = {"pad"},
-       .summary = "Pads with a constant, the edge or the reflection.",
+       .summary = "Pads an array with a constant, with its edge elements, or with its reflection.",
+       .reference =
+           layout_reference |
+           OpReference{.shapes = "data (D0, D1, ...) -> (b0 + D0 + a0, b1 + D1 + a1, ...); b and a are the "
+                                 "widths before and after each axis",
+                       .empty = "constant pads an empty axis; edge and reflect throw, unless its widths are "
+                                "0. reflect needs more elements than each width.",
+                       .integers = "Copied exactly; constant_value is truncated towards zero, then wrapped.",
+                       .gradient = "data: the sum of g over the positions that repeat an element; constant: "
+                                   "g without the border.",
+                       .formula = "y[i] = data[s(i - b)] on each axis of n elements: edge: s(j) = min(max(j, "
+                                  "0), n - 1); reflect: s(j) = |j|, or 2 (n - 1) - j for j >= n; constant: "
+                                  "constant_value where i - b is not in [0, n).",
+                       .source = "MXNet 1.9.1 (src/operator/pad.cc), which pads the spatial axes of four and "
+                                 "five alone. Kiln pads any axis of any rank."},
        .inputs = one,
-       .attrs = {{"mode", AttrKind::word, std::nullopt, false, {"constant", "edge", "reflect"}},
-                 required("pad_width", AttrKind::optional_ints),
-                 real_attr("constant_value", 0)},
+       .attrs = {meaning({"mode", AttrKind::word, std::nullopt, false, {"constant", "edge", "reflect"}},
+                         "The border: one number, the nearest element, or the elements beside the edge in "
+                         "reverse order, without the edge."),
+                 required("pad_width", AttrKind::optional_ints,
+                          "Elements before and after each axis: (b0, a0, b1, a1, ...), none negative."),
+                 real_attr("constant_value", 0, "The number of the border in the mode constant.")},
        .compose = pad,
        .shape_rule = pad_shape},
   };

@@ -1,5 +1,6 @@
 // A write through a view as an operator: a new array with a slice replaced. MXNet has the same internal
 // operators.
+#include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/slice_range.h"
 #include "ir/op_def.h"
@@ -48,24 +49,44 @@ std::vector<Value> slice_assign_scalar(Primitives& p, Args in, const Attrs& a) {
   return {p.insert(in[0], p.full({p.dtype(in[0]), r.count}, a.real("scalar")), r.start, r.step)};
 }
 
+const AttrSpec positive_step = meaning({"step", AttrKind::optional_ints, OptionalInts{}},
+                                       "The distance of neighbours on each axis of begin; above 0, unlike "
+                                       "that of slice. None: 1. (): 1 for all.");
+
 const OpDef ops[] = {
     {.name = "_slice_assign",
      .aliases = {"_crop_assign"},
-     .summary = "lhs with the slice begin:end:step replaced by rhs.",
+     .summary = "Returns lhs with the slice begin:end:step of its leading axes replaced by rhs.",
+     .reference =
+         slice_reference |
+         OpReference{.shapes = "lhs (D1, ..., Dk, ...), rhs (L1, ..., Lk, ...) -> (D1, ..., Dk, ...); L are "
+                               "the extents of the slice, as of the operator slice",
+                     .dtypes = "Any, one for lhs and rhs; the result has it.",
+                     .broadcasting = "None: rhs has the shape of the slice.",
+                     .empty = "A slice without elements gives lhs.",
+                     .gradient = "lhs: g, with zeros in the slice. rhs: g in the slice.",
+                     .formula = "y[begin + i step] = rhs[i] on each leading axis; elsewhere y = lhs.",
+                     .source = matrix_op_source},
      .inputs = {"lhs", "rhs"},
-     .attrs = {{"begin", AttrKind::optional_ints, std::nullopt},
-               {"end", AttrKind::optional_ints, std::nullopt},
-               {"step", AttrKind::optional_ints, OptionalInts{}}},
+     .attrs = {required("begin", AttrKind::optional_ints, slice_begin),
+               required("end", AttrKind::optional_ints, slice_end), positive_step},
      .compose = slice_assign,
      .shape_rule = first_shape},
     {.name = "_slice_assign_scalar",
      .aliases = {"_crop_assign_scalar"},
-     .summary = "data with the slice begin:end:step replaced by a number.",
+     .summary = "Returns data with the slice begin:end:step of its leading axes replaced by a number.",
+     .reference =
+         slice_reference |
+         OpReference{.shapes = "data (...) -> (...)",
+                     .empty = "A slice without elements gives data.",
+                     .integers = "Copied exactly; scalar is truncated towards zero, then wrapped.",
+                     .gradient = "data: g, with zeros in the slice.",
+                     .formula = "y[begin + i step] = scalar on each leading axis; elsewhere y = data.",
+                     .source = matrix_op_source},
      .inputs = {"data"},
-     .attrs = {{"scalar", AttrKind::real, 0.0},
-               {"begin", AttrKind::optional_ints, std::nullopt},
-               {"end", AttrKind::optional_ints, std::nullopt},
-               {"step", AttrKind::optional_ints, OptionalInts{}}},
+     .attrs = {real_attr("scalar", 0, "The number, converted to the dtype of data."),
+               required("begin", AttrKind::optional_ints, slice_begin),
+               required("end", AttrKind::optional_ints, slice_end), positive_step},
      .compose = slice_assign_scalar,
      .shape_rule = first_shape},
 };
