@@ -114,7 +114,7 @@ Values batch_take_gradient(Primitives& p, const GradientArgs& args) {
 /// Elements read at indices of any dtype.
 constexpr OpReference index_reference =
     layout_reference |
-    OpReference{.dtypes = "Any, data and indices independently; the result has the dtype of data.",
+    OpReference{.dtypes = "Any, data and index independently; the result has the dtype of data.",
                 .nan = "In data: copied. As an index: the least int64.",
                 .integers = "Copied exactly. Indices are truncated towards zero to int64."};
 
@@ -131,22 +131,20 @@ std::span<const OpDef> index_ops() {
        .summary = "Gathers slices along an axis at indices.",
        .reference =
            index_reference |
-           OpReference{.shapes = "a (p..., D, q...), D along axis, indices (i...) -> (p..., i..., q...)",
-                       .dtypes = "Any, a and indices independently; the result has the dtype of a.",
-                       .nan = "In a: copied. As an index: the least int64.",
-                       .empty = "Without indices the result has no elements. An index into an empty axis "
-                                "throws.",
-                       .gradient = "a: the sum of g over all indices that select a slice, added in their C "
-                                   "order, half precision in float32. indices: zeros.",
-                       .formula = "y[p..., i..., q...] = a[p..., indices[i...], q...].",
-                       .source = index_op_source},
+           OpReference{
+               .shapes = "a (p..., D, q...), D along axis, indices (i...) -> (p..., i..., q...)",
+               .dtypes = "Any, a and indices independently; the result has the dtype of a.",
+               .nan = "In a: copied. As an index: the least int64.",
+               .empty = "Without indices the result has no elements. An index into an empty axis throws.",
+               .gradient = "a: the sum of g over all indices that select a slice, added in their C order, "
+                           "half precision in float32. indices: zeros.",
+               .formula = "y[p..., i..., q...] = a[p..., indices[i...], q...].",
+               .source = index_op_source},
        .inputs = {"a", "indices"},
-       .attrs =
-           {int_attr("axis", 0, "The axis of a; negative: from the end."),
-            mode_attr(
-                {"clip", "raise", "wrap"},
-                "An index outside of [0, D): clip takes the nearest, or throws under Check::indices; wrap "
-                "takes it modulo D; raise throws, for a negative one too.")},
+       .attrs = {int_attr("axis", 0, "The axis of a; negative: from the end."),
+                 mode_attr({"clip", "raise", "wrap"},
+                           "An index outside of [0, D): clip takes the nearest, or throws under "
+                           "Check::indices; wrap takes it modulo D; raise throws, for a negative one too.")},
        .compose = take,
        .shape_rule = take_shape},
       {.name = "one_hot",
@@ -156,16 +154,14 @@ std::span<const OpDef> index_ops() {
                      .dtypes = "Any; the result has the attribute dtype.",
                      .nan = "A vector of off_value.",
                      .empty = "No indices, or depth 0, give no elements.",
-                     .integers =
-                         "Indices are truncated towards zero to int64; on_value and off_value are converted "
-                         "to the attribute dtype.",
+                     .integers = "Indices are truncated towards zero to int64; on_value and off_value are "
+                                 "converted to the attribute dtype.",
                      .gradient = "None: zeros.",
-                     .formula =
-                         "y[..., k] = on_value if indices[...] = k, else off_value; an index outside of [0, "
-                         "depth) gives off_value alone.",
+                     .formula = "y[..., k] = on_value if indices[...] = k, else off_value; an index outside "
+                                "of [0, depth) gives off_value alone.",
                      .source = index_op_source},
        .inputs = {"indices"},
-       .attrs = {required("depth", AttrKind::integer, "The length of the vectors."),
+       .attrs = {required("depth", AttrKind::integer, "The length of the vectors, 0 or more."),
                  real_attr("on_value", 1, "The number at the index."),
                  real_attr("off_value", 0, "The number elsewhere."), dtype_attr("float32")},
        .compose = one_hot,
@@ -176,20 +172,20 @@ std::span<const OpDef> index_ops() {
        .reference =
            index_reference |
            OpReference{.shapes = "data (p..., D, q...), D along axis, index (p..., q...) or (p..., 1, q...) "
-                                 "-> (p..., q...), at least (1); with keepdims (p..., 1, q...)",
+                                 "-> (p..., q...), (1) instead of (), in numpy mode too; with keepdims "
+                                 "(p..., 1, q...). For a vector index has any shape of one element",
                        .empty = "-inf, or 0 for integers, along an empty axis.",
                        .gradient = "data: g where an element is picked, zeros elsewhere. index: zeros.",
                        .formula = "y[p..., q...] = data[p..., index[p..., q...], q...].",
                        .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_op_index.cc)."},
        .inputs = {"data", "index"},
-       .attrs =
-           {meaning({"axis", AttrKind::integer, std::int64_t{-1}, true},
-                    "The axis; negative: from the end. None: data is a vector in C order, with one index."),
-            bool_attr("keepdims", false, "Whether the axis is kept, with extent 1."),
-            mode_attr(
-                {"clip", "wrap"},
-                "An index outside of [0, D): clip takes the nearest, or throws under Check::indices; wrap "
-                "takes it modulo D.")},
+       .attrs = {meaning(
+                     {"axis", AttrKind::integer, std::int64_t{-1}, true},
+                     "The axis; negative: from the end. None: data is a vector in C order, with one index."),
+                 bool_attr("keepdims", false, "Whether the axis is kept, with extent 1."),
+                 mode_attr({"clip", "wrap"},
+                           "An index outside of [0, D): clip takes the nearest, or throws under "
+                           "Check::indices; wrap takes it modulo D.")},
        .compose = pick,
        .gradient = pick_gradient},
       {.name = "batch_take",

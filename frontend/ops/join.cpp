@@ -36,15 +36,15 @@ void stack_shape(ShapeFacts& f, const Attrs& a) { stacked_shape(f, a.integer("ax
 
 /// Concatenation along an axis that exists.
 constexpr OpReference concat_reference =
-    layout_reference |
-    OpReference{
-        .shapes = "n arrays (a..., Di, b...), Di along the joined axis -> (a..., D1 + ... + Dn, b...)",
-        .dtypes = "Any, one for all inputs; the result has it.",
-        .broadcasting = "None: all other extents are equal.",
-        .empty = "An input without elements along the axis adds none.",
-        .gradient = "Each input: its part of g.",
-        .formula = "y = the inputs, one after the other along the axis.",
-        .source = "MXNet 1.9.1 (src/operator/nn/concat.cc)."};
+    layout_reference | OpReference{.shapes =
+                                       "n arrays (a..., Di, b...), Di along the joined axis -> (a..., D1 + "
+                                       "... + Dn, b...). Rank 0 throws",
+                                   .dtypes = "Any, one for all inputs; the result has it.",
+                                   .broadcasting = "None: all other extents are equal.",
+                                   .empty = "An input without elements along the axis adds none.",
+                                   .gradient = "Each input: its part of g.",
+                                   .formula = "y = the inputs, one after the other along the axis.",
+                                   .source = "MXNet 1.9.1 (src/operator/nn/concat.cc)."};
 
 AttrSpec count_of_inputs() {
   return required("num_args", AttrKind::integer, "The number of inputs, 1 or more.");
@@ -79,12 +79,14 @@ std::span<const OpDef> join_ops() {
        .shows_parts = true},
       {.name = "stack",
        .summary = "Stacks arrays of one shape along a new axis.",
-       .reference = layout_reference | OpReference{.shapes = "n arrays (a..., b...) -> (a..., n, b...)",
-                                                   .dtypes = "Any, one for all inputs; the result has it.",
-                                                   .broadcasting = "None: all inputs have one shape.",
-                                                   .gradient = "Input i: g at position i of the new axis.",
-                                                   .formula = "y[..., i, ...] = input i.",
-                                                   .source = matrix_op_source},
+       .reference =
+           layout_reference | OpReference{.shapes = "n arrays (a..., b...) -> (a..., n, b...)",
+                                          .dtypes = "Any, one for all inputs; the result has it.",
+                                          .broadcasting = "None: all inputs have one shape.",
+                                          .gradient = "Input i: g at position i of the new axis.",
+                                          .formula = "y[..., i, ...] = input i.",
+                                          .source = "MXNet 1.9.1 (src/operator/tensor/matrix_op.cc; "
+                                                    "_npi_stack: src/operator/numpy/np_matrix_op.cc)."},
        .inputs = one,
        .variadic = true,
        .count_attr = "num_args",

@@ -133,30 +133,30 @@ void reduction_shape(ShapeFacts& f, const Attrs& a) {
 }
 
 constexpr OpReference numpy_reduction_reference =
-    reduction_reference |
-    OpReference{.shapes =
-                    "a (...) -> (...) without the reduced axes, () if none is left; with keepdims they have "
-                    "extent 1"};
+    reduction_reference | OpReference{.shapes =
+                                          "a (...) -> (...) without the reduced axes, () if none is left; "
+                                          "with keepdims they have extent 1"};
 constexpr OpReference total_reference =
     numpy_reduction_reference |
-    OpReference{.dtypes = "Any; the result has the dtype of a, int64 for bool, or the attribute dtype.",
-                .integers =
-                    "Elements are converted to the dtype of the result before they are reduced, and results "
-                    "wrap modulo 2^n. Floating elements are reduced first, and the result is truncated. Of "
-                    "dtype bool the result is whether it is not 0."};
+    OpReference{
+        .dtypes = "Any; the result has the dtype of a, int64 for bool, or the attribute dtype.",
+        .integers =
+            "Integers and bool are converted to the dtype of the result before they are reduced, and wrap "
+            "modulo 2^n. Floating elements are reduced first; an integer result is then truncated. For the "
+            "dtype bool elements are 0 or 1, and the result is whether it is not 0."};
 constexpr OpReference bound_reference =
     numpy_reduction_reference | extreme_reference |
-    OpReference{.dtypes = "Any; the result has the dtype of a.",
-                .empty =
-                    "No elements along the axes and no initial throw; without kept positions the result is "
-                    "empty."};
+    OpReference{
+        .dtypes = "Any; the result has the dtype of a.",
+        .empty =
+            "No elements along the axes and no initial throw; without kept positions the result is empty."};
 constexpr OpReference moment_reference =
     numpy_reduction_reference |
     OpReference{.dtypes = "Not bool; the result has the dtype of a, or the attribute dtype.",
-                .empty = "NaN, of integers 0.",
+                .empty = "NaN; an integer result is NaN converted as by Cast, the least int64 wrapped.",
                 .integers =
                     "The mean is truncated to the dtype of a before it is subtracted, and squares wrap "
-                    "modulo 2^n of it; their sum is a float64."};
+                    "modulo 2^n of it; their sum is a float64. An integer result is truncated."};
 
 OpDef define(std::string_view name, std::string_view summary,
              Values (*compose)(Primitives&, Args, const Attrs&), std::vector<AttrSpec> attrs,
@@ -174,23 +174,28 @@ OpDef define(std::string_view name, std::string_view summary,
 /// Sums, products, extremes and the mean.
 std::vector<OpDef> totals() {
   const AttrSpec axis = tuple_or_none("axis", numpy_reduced_axes),
-                 keepdims = bool_attr("keepdims", false, kept_axes), dtype = dtype_or_none(),
+                 keepdims = bool_attr("keepdims", false, kept_axes),
+                 dtype = meaning(dtype_or_none(), "The result's dtype; None: that of a, int64 for bool."),
                  initial = or_none("initial", AttrKind::real, "A number that is reduced too; None: none.");
   const std::vector<AttrSpec> plain{axis, keepdims, initial}, typed{axis, dtype, keepdims, initial};
   return {
-      define("_np_sum", "Sums the elements over axes.", accumulate<Reduce::sum>, typed,
-             total_reference |
-                 OpReference{.empty = "A sum of no elements is 0.",
-                             .gradient = "a: g, repeated along the axes.",
-                             .formula = "y = initial + sum of a over the axes.",
-                             .source = "MXNet 1.9.1's _np_sum; the cases of tests/golden/ops/np_sum."}),
+      define(
+          "_np_sum", "Sums the elements over axes.", accumulate<Reduce::sum>, typed,
+          total_reference |
+              OpReference{
+                  .empty = "A sum of no elements is 0.",
+                  .gradient = "a: g, repeated along the axes.",
+                  .formula = "y = initial + sum of a over the axes; half precision in float32, rounded once.",
+                  .source = "MXNet 1.9.1's _np_sum; the cases of tests/golden/ops/np_sum."}),
       define("_np_prod", "Multiplies the elements over axes.", accumulate<Reduce::prod>, typed,
              total_reference |
-                 OpReference{.empty = "A product of no elements is 1.",
-                             .gradient = "a: g initial times the product of the other elements, which is not "
-                                         "divided by the element.",
-                             .formula = "y = initial * product of a over the axes.",
-                             .source = "MXNet 1.9.1's _np_prod; the cases of tests/golden/ops/np_prod."},
+                 OpReference{
+                     .empty = "A product of no elements is 1.",
+                     .gradient = "a: g initial times the product of the other elements, which is not divided "
+                                 "by the element.",
+                     .formula =
+                         "y = initial * product of a over the axes; half precision in float32, rounded once.",
+                     .source = "MXNet 1.9.1's _np_prod; the cases of tests/golden/ops/np_prod."},
              {"_np_product"}),
       define("_np_max", "Gives the maximum over axes; NaN propagates.", extreme<Reduce::max>, plain,
              bound_reference |
@@ -202,15 +207,18 @@ std::vector<OpDef> totals() {
                  OpReference{.formula = "y = min of a over the axes and initial.",
                              .source = "MXNet 1.9.1's _np_min; the cases of tests/golden/ops/np_min."},
              {"_np_amin"}),
-      define("_npi_mean", "Averages the elements over axes, integers in float32.", mean, typed,
+      define("_npi_mean", "Averages the elements over axes, integers to float32.", mean,
+             {axis, meaning(dtype, "The result's dtype; None: that of a, float32 for integers and bool."),
+              keepdims, initial},
              numpy_reduction_reference |
                  OpReference{
                      .dtypes = "Any; the result has the dtype of a, float32 for integers and bool, or the "
                                "attribute dtype.",
-                     .empty = "A mean of no elements is NaN.",
-                     .integers = "Summed and divided in float64, then converted to float32.",
+                     .empty = "A mean of no elements is NaN, of initial alone inf or -inf.",
+                     .integers = "Summed and divided in float64, then converted to the dtype of the result.",
                      .gradient = "a: g / n, repeated along the axes; n is the number of elements per result.",
-                     .formula = "y = (initial + sum of a over the axes) / n; n does not count initial.",
+                     .formula = "y = (initial + sum of a over the axes) / n; n does not count initial. Half "
+                                "precision in float32, rounded once.",
                      .source = "MXNet 1.9.1's _npi_mean; the cases of tests/golden/ops/np_mean."}),
   };
 }
@@ -240,8 +248,8 @@ OpDef place(std::string_view name, std::string_view summary,
        bool_attr("keepdims", false, kept_axes)},
       place_reference |
           OpReference{
-              .shapes = "data (...) -> (...) without the axis, () for axis None; with keepdims extents 1 "
-                        "instead",
+              .shapes =
+                  "data (...) -> (...) without the axis, () for axis None; with keepdims extents 1 instead",
               .dtypes = "Any; the result is int64.",
               .empty = "No elements along the axis throw; without kept positions the result is empty.",
               .formula = formula,

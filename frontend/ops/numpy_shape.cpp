@@ -145,8 +145,9 @@ std::span<const OpDef> numpy_shape_ops() {
   static const std::vector<OpDef> rows{
       {.name = "_np_reshape",
        .summary = "Gives the elements another shape, in C order; -1 in the shape is inferred.",
-       .reference = array_reshape_reference | OpReference{.shapes = "a (...) -> newshape, as many elements",
-                                                          .empty = "0 is an extent; -1 beside it throws."},
+       .reference = array_reshape_reference |
+                    OpReference{.shapes = "a (...) -> newshape, as many elements",
+                                .empty = "A 0 in newshape is an extent; -1 beside it throws."},
        .inputs = one,
        .attrs = {required("newshape", AttrKind::tuple, "The extents; one may be -1, which is inferred."),
                  order},
@@ -155,18 +156,19 @@ std::span<const OpDef> numpy_shape_ops() {
       {.name = "_npx_reshape",
        .aliases = {"_npi_reshape"},
        .summary = "Gives the elements another shape, in C order; -1 to -6 in the shape are codes.",
-       .reference =
-           array_reshape_reference |
-           OpReference{.shapes = "a (...) -> (newshape, its codes resolved), as many elements",
-                       .empty = "0 is an extent, and -2 keeps one; -1 beside an extent of 0 throws."},
+       .reference = array_reshape_reference |
+                    OpReference{.shapes = "a (...) -> (newshape, its codes resolved), as many elements",
+                                .empty = "A 0 in newshape is an extent; -1 beside an extent of 0 throws."},
        .inputs = one,
        .attrs =
            {required(
                 "newshape", AttrKind::tuple,
-                "The extents, which also step through the axes of a. -1: inferred, once; -2: the extent of "
-                "a; -3: drops an extent of 1; -4: all extents that are left; -5: the product of two "
-                "extents; -6, b, c: an extent split into b and c, one of which may be -1."),
-            bool_attr("reverse", false, "Whether a and newshape are read from their last axis."), order},
+                "The extents of the result; each steps to the next axis of a. -1: inferred, once. -2: the "
+                "extent of a. -3: drops an extent of 1. -4: all extents that are left. -5: the product of "
+                "two extents. -6, b, c: an extent split into b and c; one of them may be -1."),
+            bool_attr("reverse", false,
+                      "Whether a and newshape are read from their ends; -6 then follows its two extents."),
+            order},
        .compose = extended_reshape,
        .shape_rule = extended_reshape_shape},
       {.name = "_np_transpose",
@@ -178,8 +180,7 @@ std::span<const OpDef> numpy_shape_ops() {
        .inputs = one,
        .attrs = {tuple_or_none(
            "axes",
-           "The permutation: each axis of a once; negative: from the end. None: the axes in "
-           "reverse order.")},
+           "The permutation: each axis of a once; negative: from the end. None: the axes in reverse order.")},
        .compose = transpose,
        .shape_rule = transpose_shape},
       {.name = "_np_squeeze",
@@ -187,20 +188,18 @@ std::span<const OpDef> numpy_shape_ops() {
        .reference = array_reshape_reference |
                     OpReference{.shapes = "a (...) -> (...) without the removed axes, () if none is left"},
        .inputs = one,
-       .attrs = {tuple_or_none(
-           "axis",
-           "The axes to remove; negative: from the end. None: all of extent 1. An axis of "
-           "another extent throws.")},
+       .attrs = {tuple_or_none("axis",
+                               "The axes to remove; negative: from the end. None: all of extent 1. An axis "
+                               "of another extent throws.")},
        .compose = squeeze,
        .shape_rule = squeezed_shape},
       {.name = "_np_moveaxis",
        .summary = "Moves axes to other positions; the others keep their order.",
-       .reference =
-           array_layout_reference |
-           OpReference{.shapes = "a (...) -> (...), the extents moved with their axes",
-                       .gradient = "a: g with the axes moved back.",
-                       .formula = "Axis destination[i] of the result is axis source[i] of a; the other axes "
-                                  "fill the other positions in order."},
+       .reference = array_layout_reference |
+                    OpReference{.shapes = "a (...) -> (...), the extents moved with their axes",
+                                .gradient = "a: g with the axes moved back.",
+                                .formula = "Axis destination[i] of the result is axis source[i] of a; the "
+                                           "other axes fill the other positions in order."},
        .inputs = one,
        .attrs = {required("source", AttrKind::tuple, "The axes to move, each once; negative: from the end."),
                  required("destination", AttrKind::tuple,
@@ -231,16 +230,19 @@ std::span<const OpDef> numpy_shape_ops() {
        .summary = "Repeats an array along new axes and axes of extent 1 to a shape.",
        .reference =
            array_layout_reference |
-           OpReference{.shapes = "array (...) -> shape",
-                       .dtypes = "Any; the result has the dtype of array.",
-                       .broadcasting = "Axes are aligned from the right; an extent of 1 is repeated, another "
-                                       "one stays.",
-                       .gradient = "array: the sum of g over the repeated axes, half precision in float32.",
-                       .formula = "y[..., i, ...] = array[..., i or 0, ...].",
-                       .source = "MXNet 1.9.1's _npi_broadcast_to; the cases of "
-                                 "tests/golden/ops/np_broadcast_to."},
+           OpReference{
+               .shapes = "array (...) -> shape",
+               .dtypes = "Any; the result has the dtype of array.",
+               .broadcasting =
+                   "Axes are aligned from the right; an extent of 1 is repeated, another one stays.",
+               .gradient = "array: the sum of g over the repeated axes, half precision in float32.",
+               .formula = "y[..., i, ...] = array[..., i, ...], with 0 for i where array has extent 1; new "
+                          "axes are first.",
+               .source = "MXNet 1.9.1's _npi_broadcast_to; the cases of tests/golden/ops/np_broadcast_to."},
        .inputs = {"array"},
-       .attrs = {tuple_attr("shape", "The extents of the result; -2 keeps the extent of array.")},
+       .attrs = {tuple_attr(
+           "shape",
+           "The extents of the result, as many as those of array or more; -2 keeps the extent of array.")},
        .compose = broadcast_to,
        .shape_rule = broadcast_to_shape},
   };

@@ -96,13 +96,13 @@ AttrSpec ascending(bool fallback) {
 }
 AttrSpec index_dtype() {
   return meaning(dtype_attr("float32"),
-                 "The dtype of the indices; one that cannot hold an index rounds or wraps it.");
+                 "The dtype of the indices, which are converted as by Cast: float32 holds all up to 2^24.");
 }
 
 /// The order of the elements along an axis.
 constexpr OpReference order_reference{
     .dtypes = "Any; the result has the dtype of data.",
-    .nan = "Last in both directions, behind the infinities; NaNs keep their order.",
+    .nan = "Last in both directions, after the infinities; NaNs keep their order.",
     .ties = "Equal elements, -0 and 0 among them, keep the order of their positions in both directions.",
     .empty = "An array without elements gives one without elements.",
     .integers = "Compared and copied exactly.",
@@ -117,7 +117,8 @@ std::span<const OpDef> order_ops() {
        .aliases = {"_npi_sort"},
        .summary = "Sorts the elements along an axis; NaN last.",
        .reference = order_reference |
-                    OpReference{.shapes = "data (...) -> (...); with axis None (N), N the number of elements",
+                    OpReference{.shapes = "data (...) -> (...); with axis None (N), N the number of "
+                                          "elements. Rank 0 throws for another axis",
                                 .gradient = "data: each element of g at the position its element came from.",
                                 .formula = "y[..., i, ...] = data[..., argsort(data)[..., i, ...], ...]."},
        .inputs = {"data"},
@@ -129,13 +130,13 @@ std::span<const OpDef> order_ops() {
        .aliases = {"_npi_argsort"},
        .summary = "Gives the indices that sort an axis; the sort is stable, NaN last.",
        .reference =
-           order_reference |
-           OpReference{.shapes = "data (...) -> (...); with axis None (N), N the number of elements",
-                       .dtypes = "Any; the result has the attribute dtype.",
-                       .integers = "Compared exactly.",
-                       .gradient = "None: zeros.",
-                       .formula = "y[..., i, ...] = the position along the axis of the element that is "
-                                  "number i in sorted order."},
+           order_reference | OpReference{.shapes = "data (...) -> (...); with axis None (N), N the number of "
+                                                   "elements. Rank 0 throws for another axis",
+                                         .dtypes = "Any; the result has the attribute dtype.",
+                                         .integers = "Compared exactly.",
+                                         .gradient = "None: zeros.",
+                                         .formula = "y[..., i, ...] = the position along the axis of the "
+                                                    "element that is number i in sorted order."},
        .inputs = {"data"},
        .attrs = {axis_or_none(std::int64_t{-1}), ascending(true), index_dtype()},
        .compose = argsort,
@@ -146,16 +147,15 @@ std::span<const OpDef> order_ops() {
            "Gives the k largest or smallest elements along an axis: their indices, values, both, or a mask.",
        .reference =
            order_reference |
-           OpReference{
-               .shapes = "data (a..., D, b...), D along axis -> (a..., k, b...), values before indices for "
-                         "both; mask (a..., D, b...); with axis None (k), the mask has the shape of data",
-               .dtypes = "Any; values and mask have the dtype of data, indices the attribute dtype.",
-               .empty = "k above the extent throws, and thus k = 1 for an empty axis; k = 0 chooses all of "
-                        "no elements.",
-               .gradient = "data: g of the values at the positions they came from, zeros elsewhere; zeros "
-                           "for indices and mask.",
-               .formula = "The first k elements of sort and argsort, in their order; mask: 1 where an "
-                          "element is among them, else 0."},
+           OpReference{.shapes = "data (a..., D, b...), D along axis -> (a..., k, b...); both: values, then "
+                                 "indices. With axis None (k). A mask has the shape of data",
+                       .dtypes = "Any; values and mask have the dtype of data, indices the attribute dtype.",
+                       .empty = "k above the extent throws, and thus k = 1 for an empty axis; k = 0 chooses "
+                                "all of no elements.",
+                       .gradient = "data: g of the values at the positions they came from, zeros elsewhere; "
+                                   "zeros for indices and mask.",
+                       .formula = "The first k elements of sort and argsort, in their order; mask: 1 where "
+                                  "an element is among them, else 0."},
        .inputs = {"data"},
        .attrs = {axis_or_none(std::int64_t{-1}),
                  int_attr("k", 1, "The number of elements, at most the extent; below 1: all."),
@@ -168,18 +168,20 @@ std::span<const OpDef> order_ops() {
       {.name = "_np_cumsum",
        .aliases = {"cumsum"},
        .summary = "Gives the cumulative sum along an axis, added in the order of the axis.",
-       .reference =
-           {.shapes = "a (...) -> (...); with axis None (N), N the number of elements",
-            .dtypes = "Any; the result has the dtype of a, int64 for bool, or the attribute dtype.",
-            .nan = "NaN from its position on.",
-            .empty = "An array without elements gives one without elements.",
-            .integers = "Sums wrap modulo 2^n of the result's dtype. Elements are converted to the attribute "
-                        "dtype before they are added.",
-            .gradient = "a: da[r] = g[r] + g[r + 1] + ..., added from the end, in the dtype of the result.",
-            .formula = "y[r] = y[r - 1] + a[r], each sum rounded to the dtype of the result; y[0] = a[0].",
-            .source = "MXNet 1.9.1 (src/operator/numpy/np_cumsum.cc)."},
+       .reference = {.shapes = "a (...) -> (...); with axis None (N), N the number of elements",
+                     .dtypes = "Any; the result has the dtype of a, int64 for bool, or the attribute dtype.",
+                     .nan = "NaN from its position on.",
+                     .empty = "An array without elements gives one without elements.",
+                     .integers = "Sums wrap modulo 2^n of the result's dtype. Elements are converted to the "
+                                 "dtype of the result before they are added.",
+                     .gradient =
+                         "a: da[r] = g[r] + g[r + 1] + ..., added from the end, in the dtype of the result.",
+                     .formula =
+                         "y[r] = y[r - 1] + a[r], each sum rounded to the dtype of the result; y[0] = a[0].",
+                     .source = "MXNet 1.9.1 (src/operator/numpy/np_cumsum.cc)."},
        .inputs = {"a"},
-       .attrs = {axis_or_none(None{}), dtype_or_none()},
+       .attrs = {axis_or_none(None{}),
+                 meaning(dtype_or_none(), "The result's dtype; None: that of a, int64 for bool.")},
        .compose = cumsum,
        .shape_rule = ordered_shape},
   };

@@ -123,12 +123,10 @@ Values argmax_channel(Primitives& p, Args in, const Attrs&) {
 }
 
 constexpr OpReference folded_reference =
-    reduction_reference |
-    OpReference{
-        .shapes =
-            "data (...) -> (...) without the reduced axes, (1) if none is left, in numpy mode too; with "
-            "keepdims they have extent 1",
-        .dtypes = "Any; the result has the dtype of data."};
+    reduction_reference | OpReference{.shapes =
+                                          "data (...) -> (...) without the reduced axes, (1) if none is "
+                                          "left, in numpy mode too; with keepdims they have extent 1",
+                                      .dtypes = "Any; the result has the dtype of data."};
 
 constexpr std::string_view sum_file = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_sum_value.cc).",
                            product_file = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_prod_value.cc).",
@@ -145,7 +143,8 @@ OpDef over_axes(std::string_view name, std::vector<std::string_view> aliases, st
           .reference = reference,
           .inputs = {"data"},
           .attrs = {tuple_or_none("axis", reduced_axes), bool_attr("keepdims", false, kept_axes),
-                    bool_attr("exclude", false, "Whether axis lists the axes that are kept.")},
+                    bool_attr("exclude", false,
+                              "Whether axis lists the kept axes instead; None and () then reduce nothing.")},
           .compose = compose,
           .shape_rule = reduction_shape<axis_name>};
 }
@@ -153,73 +152,85 @@ OpDef over_axes(std::string_view name, std::vector<std::string_view> aliases, st
 std::vector<OpDef> folds() {
   return {
       over_axes("sum", {"sum_axis"}, "Sums the elements over axes.", plain<Reduce::sum>,
-                folded_reference | OpReference{.empty = "A sum of no elements is 0.",
-                                               .gradient = "data: g, repeated along the axes.",
-                                               .formula = "y = sum of data over the axes.",
-                                               .source = sum_file}),
-      over_axes("mean", {}, "Averages the elements over axes.", mean,
                 folded_reference |
                     OpReference{
-                        .empty = "A mean of no elements is NaN, of integers 0.",
-                        .integers = "Sum and count wrap modulo 2^n; the quotient is truncated towards zero.",
-                        .gradient = "data: g / n, repeated along the axes; n is the number of elements per "
-                                    "result.",
-                        .formula = "y = (sum of data over the axes) / n.",
+                        .empty = "A sum of no elements is 0.",
+                        .gradient = "data: g, repeated along the axes.",
+                        .formula = "y = sum of data over the axes; half precision in float32, rounded once.",
                         .source = sum_file}),
       over_axes(
+          "mean", {}, "Averages the elements over axes.", mean,
+          folded_reference |
+              OpReference{
+                  .empty = "A mean of no elements is NaN, of integers and bool 0.",
+                  .integers = "Sum and count wrap modulo 2^n of the dtype of data: of 256 elements of int8 "
+                              "the count is 0. The quotient is truncated towards zero, and 0 for a count of "
+                              "0. A mean of bool is whether one is true.",
+                  .gradient = "data: g / n, repeated along the axes; n is the number of elements per result.",
+                  .formula = "y = (sum of data over the axes) / n; half precision in float32, rounded once.",
+                  .source = sum_file}),
+      over_axes(
           "prod", {}, "Multiplies the elements over axes.", plain<Reduce::prod>,
-          folded_reference | OpReference{.empty = "A product of no elements is 1.",
-                                         .gradient = "data: g times the product of the other elements, which "
-                                                     "is not divided by the element.",
-                                         .formula = "y = product of data over the axes.",
-                                         .source = product_file}),
-      over_axes("nansum", {}, "Sums the elements over axes, NaN as 0.", plain<Reduce::sum, NaN::is_neutral>,
-                folded_reference | OpReference{.nan = "Counts as 0.",
-                                               .empty = "A sum of no elements is 0.",
-                                               .gradient = "data: g, repeated along the axes; 0 at a NaN.",
-                                               .formula = "y = sum of data over the axes without NaN.",
-                                               .source = sum_file}),
+          folded_reference |
+              OpReference{
+                  .empty = "A product of no elements is 1.",
+                  .gradient =
+                      "data: g times the product of the other elements, which is not divided by the element.",
+                  .formula = "y = product of data over the axes; half precision in float32, rounded once.",
+                  .source = product_file}),
+      over_axes(
+          "nansum", {}, "Sums the elements over axes, NaN as 0.", plain<Reduce::sum, NaN::is_neutral>,
+          folded_reference |
+              OpReference{
+                  .nan = "Counts as 0.",
+                  .empty = "A sum of no elements is 0.",
+                  .gradient = "data: g, repeated along the axes; 0 at a NaN.",
+                  .formula =
+                      "y = sum of data over the axes without NaN; half precision in float32, rounded once.",
+                  .source = sum_file}),
       over_axes("nanprod", {}, "Multiplies the elements over axes, NaN as 1.",
                 plain<Reduce::prod, NaN::is_neutral>,
                 folded_reference |
                     OpReference{.nan = "Counts as 1.",
                                 .empty = "A product of no elements is 1.",
-                                .gradient = "data: g times the product of the other elements; 0 at a "
-                                            "NaN.",
-                                .formula = "y = product of data over the axes without NaN.",
+                                .gradient = "data: g times the product of the other elements; 0 at a NaN.",
+                                .formula = "y = product of data over the axes without NaN; half precision in "
+                                           "float32, rounded once.",
                                 .source = product_file}),
       over_axes(
           "max", {"max_axis"}, "Gives the maximum over axes; NaN propagates.", plain<Reduce::max>,
           folded_reference | extreme_reference |
-              OpReference{.empty = "A maximum of no elements is -inf, of integers the least of the dtype.",
-                          .formula = "y = max of data over the axes.",
-                          .source = extreme_file}),
+              OpReference{
+                  .empty = "A maximum of no elements is -inf, of integers and bool the least of the dtype.",
+                  .formula = "y = max of data over the axes.",
+                  .source = extreme_file}),
       over_axes(
           "min", {"min_axis"}, "Gives the minimum over axes; NaN propagates.", plain<Reduce::min>,
           folded_reference | extreme_reference |
-              OpReference{.empty = "A minimum of no elements is inf, of integers the greatest of the dtype.",
-                          .formula = "y = min of data over the axes.",
-                          .source = extreme_file}),
+              OpReference{
+                  .empty = "A minimum of no elements is inf, of integers and bool the greatest of the dtype.",
+                  .formula = "y = min of data over the axes.",
+                  .source = extreme_file}),
   };
 }
 
 /// argmax and argmin.
 OpDef place_along(std::string_view name, std::string_view summary,
                   Values (*compose)(Primitives&, Args, const Attrs&), std::string_view formula) {
-  return {.name = name,
-          .summary = summary,
-          .reference =
-              place_reference |
-              OpReference{.shapes = "data (...) -> (...) without the axis, (1) if none is left or axis is "
-                                    "None, in numpy mode too; with keepdims extents 1 instead",
-                          .formula = formula,
-                          .source = place_file},
-          .inputs = {"data"},
-          .attrs = {or_none("axis", AttrKind::integer,
-                            "The axis; negative: from the end. None: all elements, as a vector in C order."),
-                    bool_attr("keepdims", false, kept_axes)},
-          .compose = compose,
-          .shape_rule = arg_shape};
+  return {
+      .name = name,
+      .summary = summary,
+      .reference = place_reference |
+                   OpReference{.shapes = "data (...) -> (...) without the axis, (1) if none is left or axis "
+                                         "is None, in numpy mode too; with keepdims extents 1 instead",
+                               .formula = formula,
+                               .source = place_file},
+      .inputs = {"data"},
+      .attrs = {or_none("axis", AttrKind::integer,
+                        "The axis; negative: from the end. None: all elements, as a vector in C order."),
+                bool_attr("keepdims", false, kept_axes)},
+      .compose = compose,
+      .shape_rule = arg_shape};
 }
 
 }  // namespace
@@ -233,15 +244,15 @@ std::span<const OpDef> reduce_ops() {
          .summary = "Gives the 1-norm or the 2-norm over axes.",
          .reference =
              folded_reference |
-             OpReference{
-                 .dtypes = "Floating; the result has the dtype of data, or out_dtype.",
-                 .empty = "A norm of no elements is 0.",
-                 .integers = "Not taken.",
-                 .gradient =
-                     "data: ord 2: g data / y, 0 where y is 0. ord 1: g sign(data), 0 where data is 0.",
-                 .formula = "ord 2: y = sqrt(sum of data^2), unscaled: a sum that overflows is inf. ord 1: y "
-                            "= sum of |data|.",
-                 .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_norm_value.cc)."},
+             OpReference{.dtypes = "Any; the result has the dtype of data, or out_dtype.",
+                         .empty = "A norm of no elements is 0.",
+                         .integers = "Computed in the dtype of data: the sum of squares wraps modulo 2^n, "
+                                     "and its root is truncated.",
+                         .gradient = "data: ord 2: g data / y, 0 where y is 0. ord 1: g sign(data), 0 where "
+                                     "data is 0 or NaN.",
+                         .formula = "ord 2: y = sqrt(sum of data^2), unscaled: a sum that overflows is inf. "
+                                    "ord 1: y = sum of |data|.",
+                         .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_norm_value.cc)."},
          .inputs = one,
          .attrs = {int_attr("ord", 2, "The order of the norm, 1 or 2."), tuple_or_none("axis", reduced_axes),
                    or_none("out_dtype", AttrKind::dtype,
@@ -259,13 +270,14 @@ std::span<const OpDef> reduce_ops() {
              OpReference{
                  .shapes = "data (...) -> mean (...), variance (...): without the reduced axes, (1) if none "
                            "is left, in numpy mode too; with keepdims they have extent 1",
-                 .dtypes = "Floating; both results have the dtype of data.",
-                 .empty = "Mean and variance of no elements are NaN.",
-                 .integers = "Not taken.",
+                 .dtypes = "Any; both results have the dtype of data.",
+                 .empty = "Mean and variance of no elements are NaN, of integers 0.",
+                 .integers = "Computed in the dtype of data: sums wrap modulo 2^n, quotients are truncated "
+                             "towards zero.",
                  .gradient = "data: (g of the mean) / n + 2 (data - mean) (g of the variance) / n.",
-                 .formula = "mean = (sum of data) / n, variance = (sum of (data - mean)^2) / n. Sums are of "
-                            "differences from one element: equal elements have exactly that mean, and "
-                            "variance 0.",
+                 .formula =
+                     "mean = (sum of data) / n, variance = (sum of (data - mean)^2) / n. Sums are of "
+                     "differences from one element: equal elements have exactly that mean, and variance 0.",
                  .source = "MXNet 1.9.1 (src/operator/nn/moments.cc)."},
          .inputs = one,
          .attrs = {tuple_or_none("axes", reduced_axes), bool_attr("keepdims", false, kept_axes)},
@@ -282,10 +294,10 @@ std::span<const OpDef> reduce_ops() {
         {.name = "argmax_channel",
          .summary = "Gives the index of the maximum along axis 1, in the dtype of data.",
          .reference =
-             place_reference | OpReference{.shapes = "data (N, C, ...) -> (N, ...)",
-                                           .formula = "y[n, ...] = the least c with data[n, c, ...] = max of "
-                                                      "data[n, :, ...].",
-                                           .source = place_file},
+             place_reference |
+             OpReference{.shapes = "data (N, C, ...) -> (N, ...)",
+                         .formula = "y[n, ...] = the least c with data[n, c, ...] = max of data[n, :, ...].",
+                         .source = place_file},
          .inputs = one,
          .compose = argmax_channel});
     return all;

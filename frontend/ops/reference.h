@@ -43,12 +43,10 @@ inline constexpr OpReference slice_reference =
     };
 inline constexpr std::string_view slice_begin =
     "The first position on each leading axis; negative: from the end. None: the first of the axis, or the "
-    "last if "
-    "step is negative.";
+    "last if step is negative.";
 inline constexpr std::string_view slice_end =
     "The position after the last one, for each axis of begin; negative: from the end. None: the end of the "
-    "axis, or "
-    "its beginning if step is negative.";
+    "axis, or its beginning if step is negative.";
 inline constexpr std::string_view slice_step =
     "The distance of neighbours on each axis of begin; not 0. Negative: backwards. None: 1. (): 1 for all.";
 
@@ -63,21 +61,26 @@ inline constexpr std::string_view kept_axes = "Whether reduced axes are kept, wi
 /// The sum, the product or an extreme of elements.
 inline constexpr OpReference reduction_reference{
     .nan = "NaN.",
-    .integers = "Computed in the dtype of data; results wrap modulo 2^n.",
+    .integers =
+        "Computed in the dtype of data, modulo 2^n; of bool a sum is the logical or, a product the logical "
+        "and.",
 };
 /// Maximum and minimum.
 inline constexpr OpReference extreme_reference{
     .ties = "Of zeros of both signs either is the result.",
     .integers = "Exact.",
     .gradient =
-        "The input: g at each element that equals the result, 0 elsewhere; 0 for all if the result is NaN.",
+        "Each element that equals the result has the gradient g, the others 0; if the result is NaN, all "
+        "have 0.",
 };
 /// The index of an extreme, in the dtype of the data.
 inline constexpr OpReference place_reference{
-    .dtypes = "Any; the result has the dtype of data. An index that it cannot hold is rounded, or wraps.",
+    .dtypes =
+        "Any; the result has the dtype of data, to which indices are converted as by Cast: they may be "
+        "rounded, or wrap.",
     .nan = "The index of the first NaN.",
     .ties = "The least index of equal elements; -0 and 0 are equal.",
-    .empty = "The index along an empty axis is 2147483647, converted to the dtype.",
+    .empty = "The index along an empty axis is 2147483647, converted to the dtype of data.",
     .integers = "Compared exactly.",
     .gradient = "None: zeros.",
 };

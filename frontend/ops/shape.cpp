@@ -207,22 +207,21 @@ std::span<const OpDef> shape_ops() {
        .reference =
            reshape_reference |
            OpReference{.shapes = "data (...) -> (shape, its codes resolved), as many elements",
-                       .empty =
-                           "An extent of 0 is kept by the code 0 or -2; a 0 in shape is never an extent. "
-                           "-1 beside an extent of 0 throws.",
+                       .empty = "A 0 in shape is a code, never an extent. -1 beside an extent of 0 throws.",
                        .source = matrix_op_source},
        .inputs = one,
-       .attrs = {tuple_attr(
-                     "shape",
-                     "The extents, which also step through the axes of data. 0: the extent of data; -1: "
-                     "inferred, once; -2: all extents that are left; -3: the product of two extents; "
-                     "-4, a, b: an extent split into a and b, one of which may be -1."),
-                 bool_attr("reverse", false, "Whether data and shape are read from their last axis."),
+       .attrs = {tuple_attr("shape",
+                            "The extents of the result; each steps to the next axis of data. 0: the extent "
+                            "of data. -1: inferred, once. -2: all extents that are left. -3: the product of "
+                            "two extents. -4, a, b: an extent split into a and b; one of them may be -1."),
+                 bool_attr(
+                     "reverse", false,
+                     "Whether data and shape are read from their ends; -4 then follows its two extents."),
                  tuple_attr("target_shape",
-                            "The older form of shape, read if shape is (): 0 is inferred. reverse does not "
-                            "apply to it."),
+                            "The older form of shape, read if shape is (). Its 0 is inferred, once; reverse "
+                            "does not apply to it."),
                  bool_attr("keep_highest", false,
-                           "Whether the first extent of target_shape is replaced by the one of data.")},
+                           "Whether the first extent of data replaces that of target_shape.")},
        .compose = reshape,
        .shape_rule = reshape_shape},
       {.name = "reshape_like",
@@ -231,14 +230,13 @@ std::span<const OpDef> shape_ops() {
            "Gives the elements of lhs the shape of rhs, or some axes of lhs the extents of some of rhs.",
        .reference =
            reshape_reference |
-           OpReference{.shapes =
-                           "lhs (a..., b..., c...), rhs (d..., e..., f...) -> (a..., e..., c...), as many "
-                           "elements as lhs; b are the axes lhs_begin to lhs_end, e are rhs_begin to "
-                           "rhs_end",
-                       .dtypes = "Any, lhs and rhs independently; the result has the dtype of lhs.",
-                       .gradient = "lhs: g with the shape of lhs. rhs: zeros.",
-                       .formula = "Element i of the result is element i of lhs, both counted in C order.",
-                       .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."},
+           OpReference{
+               .shapes = "lhs (a..., b..., c...), rhs (d..., e..., f...) -> (a..., e..., c...), as many "
+                         "elements as lhs; b are the axes lhs_begin to lhs_end, e are rhs_begin to rhs_end",
+               .dtypes = "Any, lhs and rhs independently; the result has the dtype of lhs.",
+               .gradient = "lhs: g with the shape of lhs. rhs: zeros.",
+               .formula = "Element i of the result is element i of lhs, both counted in C order.",
+               .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."},
        .inputs = two,
        .attrs = {int_or_none("lhs_begin", "The first replaced axis of lhs; None: 0."),
                  int_or_none("lhs_end",
@@ -252,7 +250,7 @@ std::span<const OpDef> shape_ops() {
        .summary = "Merges all axes except the first into one.",
        .reference =
            reshape_reference | OpReference{.shapes = "data (N, ...) -> (N, M); M is the product of the other "
-                                                     "extents, 1 if there are none",
+                                                     "extents, 1 if there are none. Rank 0 throws",
                                            .source = matrix_op_source},
        .inputs = one,
        .compose = flatten,
@@ -271,15 +269,14 @@ std::span<const OpDef> shape_ops() {
        .summary = "Removes axes of extent 1.",
        .reference =
            reshape_reference |
-           OpReference{.shapes =
-                           "data (...) -> (... without the removed axes); (1) if none is left, in numpy "
-                           "mode too",
-                       .source = matrix_op_source},
+           OpReference{
+               .shapes =
+                   "data (...) -> (... without the removed axes); (1) if none is left, in numpy mode too",
+               .source = matrix_op_source},
        .inputs = one,
-       .attrs = {tuple_or_none(
-           "axis",
-           "The axes to remove; negative: from the end. None: all of extent 1. An axis of "
-           "another extent throws.")},
+       .attrs = {tuple_or_none("axis",
+                               "The axes to remove; negative: from the end. None: all of extent 1. An axis "
+                               "of another extent throws.")},
        .compose = squeeze,
        .shape_rule = squeezed_shape},
       {.name = "transpose",
@@ -290,22 +287,21 @@ std::span<const OpDef> shape_ops() {
                                           .formula = "Axis i of the result is axis axes[i] of data.",
                                           .source = matrix_op_source},
        .inputs = one,
-       .attrs = {tuple_attr(
-           "axes",
-           "The permutation: each axis of data once; negative: from the end. (): the axes in "
-           "reverse order.")},
+       .attrs = {tuple_attr("axes",
+                            "The permutation: each axis of data once; negative: from the end. (): the axes "
+                            "in reverse order.")},
        .compose = transpose,
        .shape_rule = transpose_shape},
       {.name = "SwapAxis",
        .aliases = {"_npi_swapaxes", "swapaxes"},
        .summary = "Swaps two axes.",
        .reference =
-           layout_reference | OpReference{.shapes = "data (a..., D1, b..., D2, c...) -> (a..., D2, b..., D1, "
-                                                    "c...)",
-                                          .gradient = "data: g with the same axes swapped.",
-                                          .formula = "Axis dim1 of the result is axis dim2 of data, and "
-                                                     "axis dim2 is axis dim1 of data.",
-                                          .source = "MXNet 1.9.1 (src/operator/swapaxis.cc)."},
+           layout_reference |
+           OpReference{
+               .shapes = "data (a..., D1, b..., D2, c...) -> (a..., D2, b..., D1, c...)",
+               .gradient = "data: g with the same axes swapped.",
+               .formula = "Axis dim1 of the result is axis dim2 of data, and axis dim2 is axis dim1 of data.",
+               .source = "MXNet 1.9.1 (src/operator/swapaxis.cc)."},
        .inputs = one,
        .attrs = {int_attr("dim1", 0, "The first axis; negative: from the end."),
                  int_attr("dim2", 0, "The second axis; negative: from the end.")},
@@ -314,13 +310,11 @@ std::span<const OpDef> shape_ops() {
       {.name = "reverse",
        .aliases = {"flip"},
        .summary = "Reverses the order of the elements along axes.",
-       .reference =
-           layout_reference |
-           OpReference{.shapes = "data (...) -> (...)",
-                       .gradient = "data: g reversed along the same axes.",
-                       .formula = "Along each named axis of n elements, element i of the result is element "
-                                  "n - 1 - i of data.",
-                       .source = matrix_op_source},
+       .reference = layout_reference | OpReference{.shapes = "data (...) -> (...)",
+                                                   .gradient = "data: g reversed along the same axes.",
+                                                   .formula = "Along each named axis of n elements, element "
+                                                              "i of the result is element n - 1 - i of data.",
+                                                   .source = matrix_op_source},
        .inputs = one,
        .attrs = {required("axis", AttrKind::tuple,
                           "The axes to reverse, each once; negative: from the end. (): none.")},
@@ -331,19 +325,21 @@ std::span<const OpDef> shape_ops() {
        .reference =
            layout_reference |
            OpReference{
-               .shapes = "data (N) -> (N + |k|, N + |k|); data (..., H, ..., W, ...), H and W along axis1 "
-                         "and axis2 -> (..., D), the other axes first; D = min(H - max(-k, 0), W - "
-                         "max(k, 0)), at least 0",
+               .shapes =
+                   "data (N) -> (N + |k|, N + |k|). data (..., H, ..., W, ...), H along axis1, W along axis2 "
+                   "-> (..., D), the other axes first. D = min(H - max(-k, 0), W - max(k, 0)), at least 0",
                .empty = "A vector without elements gives |k| times |k| zeros; a diagonal outside of the "
                         "matrix has no elements.",
-               .gradient = "data: the elements of g on the diagonal of a made matrix; for an extracted "
-                           "diagonal g there, zeros elsewhere.",
+               .gradient = "data: of a matrix that is made, the diagonal of g; of an extracted diagonal, g "
+                           "on it and zeros elsewhere.",
                .formula = "Matrix: y[i, i + k] = data[i] for k >= 0, y[i - k, i] = data[i] for k < 0, else "
-                          "0. Diagonal: y[..., i] = data[i, i + k] for k >= 0, data[i - k, i] for k < 0, "
-                          "at positions of axis1 and axis2.",
+                          "0. Diagonal: y[..., i] = data[i, i + k] for k >= 0, data[i - k, i] for k < 0, at "
+                          "positions of axis1 and axis2.",
                .source = "MXNet 1.9.1 (src/operator/tensor/diag_op.cc)."},
        .inputs = one,
-       .attrs = {int_attr("k", 0, "The diagonal: 0 the main one, positive above it, negative below it."),
+       .attrs = {int_attr("k", 0,
+                          "The diagonal: 0 is the main one, positive numbers are above it, negative ones "
+                          "below; at most 2^30 away."),
                  int_attr("axis1", 0, "The axis of the rows of the matrices; not read for a vector."),
                  int_attr("axis2", 1, "The axis of the columns of the matrices; not read for a vector.")},
        .compose = diag},
@@ -355,9 +351,9 @@ std::span<const OpDef> shape_ops() {
                                 .formula = "y[n, c, h b + i, w b + j] = data[n, (i b + j) C + c, h, w].",
                                 .source = matrix_op_source},
        .inputs = one,
-       .attrs = {required("block_size", AttrKind::integer,
-                          "The height and width of a block, in pixels of the result; its square divides the "
-                          "channels.")},
+       .attrs = {required(
+           "block_size", AttrKind::integer,
+           "The height and width of a block, in pixels of the result; its square divides the channels.")},
        .compose = depth_to_space},
       {.name = "space_to_depth",
        .summary = "Moves square blocks of pixels into channels.",

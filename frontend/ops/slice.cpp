@@ -257,13 +257,12 @@ std::span<const OpDef> slice_ops() {
        .summary = "Takes the slice begin:end:step of the leading axes, as Python's slices.",
        .reference =
            slice_reference |
-           OpReference{.shapes = "data (D1, ..., Dk, ...) -> (L1, ..., Lk, ...), k the length of begin; "
-                                 "L = ceil((end - begin) / step), at least 0, with bounds beyond the axis "
-                                 "clamped to it",
-                       .gradient = "data: g at the positions of the slice, zeros elsewhere.",
-                       .formula = "y[i1, ..., ik, ...] = data[begin1 + i1 step1, ..., beginK + ik stepk, "
-                                  "...].",
-                       .source = matrix_op_source},
+           OpReference{
+               .shapes = "data (D1, ..., Dk, ...) -> (L1, ..., Lk, ...), k the length of begin. L = "
+                         "ceil((end - begin) / step), at least 0; bounds beyond the axis are clamped to it",
+               .gradient = "data: g at the positions of the slice, zeros elsewhere.",
+               .formula = "y[i1, ..., ik, ...] = data[begin1 + i1 step1, ..., begink + ik stepk, ...].",
+               .source = matrix_op_source},
        .inputs = one,
        .attrs = {required("begin", AttrKind::optional_ints, slice_begin),
                  required("end", AttrKind::optional_ints, slice_end),
@@ -274,12 +273,13 @@ std::span<const OpDef> slice_ops() {
        .summary = "Takes the elements begin to end - 1 of one axis.",
        .reference =
            slice_reference |
-           OpReference{.shapes = "data (a..., D, b...) -> (a..., end - begin, b...), D along axis",
-                       .empty = "A slice without elements throws, as do bounds beyond the axis; other axes "
-                                "may be empty.",
-                       .gradient = "data: g at the positions of the slice, zeros elsewhere.",
-                       .formula = "y[..., i, ...] = data[..., begin + i, ...].",
-                       .source = matrix_op_source},
+           OpReference{
+               .shapes = "data (a..., D, b...) -> (a..., end - begin, b...), D along axis",
+               .empty =
+                   "A slice without elements throws, as do bounds beyond the axis; other axes may be empty.",
+               .gradient = "data: g at the positions of the slice, zeros elsewhere.",
+               .formula = "y[..., i, ...] = data[..., begin + i, ...].",
+               .source = matrix_op_source},
        .inputs = one,
        .attrs = {required("axis", AttrKind::integer, "The sliced axis; negative: from the end."),
                  required("begin", AttrKind::integer,
@@ -292,18 +292,17 @@ std::span<const OpDef> slice_ops() {
        .summary = "Slices data from the first element of each axis to the extents of another array.",
        .reference =
            slice_reference |
-           OpReference{.shapes = "data (D0, ..., Dn), shape_like (L0, ..., Ln) -> (L0, ..., Ln); with axes, "
-                                 "data keeps the extents of the others, and shape_like may have any rank",
-                       .dtypes = "Any, data and shape_like independently; the result has the dtype of data.",
-                       .gradient = "data: g at the positions of the slice, zeros elsewhere. shape_like: "
-                                   "zeros.",
-                       .formula = "y[i0, ..., in] = data[i0, ..., in].",
-                       .source = matrix_op_source},
+           OpReference{
+               .shapes = "data (D0, ..., Dn), shape_like (L0, ..., Ln) -> (L0, ..., Ln); with axes, data "
+                         "keeps the extents of the others, and shape_like may have any rank",
+               .dtypes = "Any, data and shape_like independently; the result has the dtype of data.",
+               .gradient = "data: g at the positions of the slice, zeros elsewhere. shape_like: zeros.",
+               .formula = "y[i0, ..., in] = data[i0, ..., in].",
+               .source = matrix_op_source},
        .inputs = {"data", "shape_like"},
-       .attrs = {tuple_attr(
-           "axes",
-           "The sliced axes; negative: from the end of data. (): all, and both inputs have one "
-           "rank. An extent of shape_like above that of data throws.")},
+       .attrs = {tuple_attr("axes",
+                            "The sliced axes; negative: from the end of data. (): all, and both inputs have "
+                            "one rank. An extent of shape_like above that of data throws.")},
        .compose = slice_like,
        .shape_rule = slice_like_shape},
       {.name = "SliceChannel",
@@ -311,13 +310,13 @@ std::span<const OpDef> slice_ops() {
        .summary = "Splits an array into equal parts along an axis.",
        .reference =
            slice_reference |
-           OpReference{.shapes = "data (a..., D, b...) -> num_outputs times (a..., D / num_outputs, b...); "
-                                 "with squeeze_axis (a..., b...), and (1) for a vector, in numpy mode too",
-                       .empty = "An empty axis gives empty parts; with squeeze_axis it throws.",
-                       .gradient = "data: the gradients of the parts, concatenated; zeros for a part "
-                                   "without one.",
-                       .formula = "Part p: y[..., i, ...] = data[..., p D / num_outputs + i, ...].",
-                       .source = "MXNet 1.9.1 (src/operator/slice_channel.cc)."},
+           OpReference{
+               .shapes = "data (a..., D, b...) -> num_outputs times (a..., D / num_outputs, b...); with "
+                         "squeeze_axis (a..., b...), and (1) for a vector, in numpy mode too",
+               .empty = "An empty axis gives empty parts; with squeeze_axis it throws.",
+               .gradient = "data: the gradients of the parts, concatenated; zeros for a part without one.",
+               .formula = "Part p: y[..., i, ...] = data[..., p D / num_outputs + i, ...].",
+               .source = "MXNet 1.9.1 (src/operator/slice_channel.cc)."},
        .inputs = one,
        .attrs = {required("num_outputs", AttrKind::integer,
                           "The number of parts, which divides the extent; at most 2^20."),
@@ -332,15 +331,16 @@ std::span<const OpDef> slice_ops() {
        .summary = "Splits an array along an axis, into equal parts or at given positions.",
        .reference =
            slice_reference |
-           OpReference{.shapes = "data (a..., D, b...) -> for each part (a..., L, b...); L is D / sections, "
-                                 "or the distance from its position in indices to the next one, or to D. "
-                                 "With squeeze_axis (a..., b...), and (1) for a vector, in numpy mode too",
-                       .empty = "An empty axis gives empty parts, at any positions; with squeeze_axis it "
-                                "throws. Two equal positions give an empty part.",
-                       .gradient = "data: g of each part at its positions, zeros elsewhere.",
-                       .formula = "Part p: y[..., i, ...] = data[..., indices[p] + i, ...]. Elements before "
-                                  "indices[0] are in no part.",
-                       .source = matrix_op_source},
+           OpReference{
+               .shapes = "data (a..., D, b...) -> for each part (a..., L, b...). L is D / sections, or the "
+                         "distance of its position in indices from the next one, the last from D. With "
+                         "squeeze_axis (a..., b...), and (1) for a vector, in numpy mode too",
+               .empty = "An empty axis gives empty parts, at any positions; with squeeze_axis it throws. Two "
+                        "equal positions give an empty part.",
+               .gradient = "data: g of each part at its positions, zeros elsewhere.",
+               .formula = "Part p: y[..., i, ...] = data[..., indices[p] + i, ...]. Elements before "
+                          "indices[0] are in no part.",
+               .source = matrix_op_source},
        .inputs = one,
        .attrs = {required(
                      "indices", AttrKind::optional_ints,
@@ -359,18 +359,19 @@ std::span<const OpDef> slice_ops() {
        .summary = "Pads an array with a constant, with its edge elements, or with its reflection.",
        .reference =
            layout_reference |
-           OpReference{.shapes = "data (D0, D1, ...) -> (b0 + D0 + a0, b1 + D1 + a1, ...); b and a are the "
-                                 "widths before and after each axis",
-                       .empty = "constant pads an empty axis; edge and reflect throw, unless its widths are "
-                                "0. reflect needs more elements than each width.",
-                       .integers = "Copied exactly; constant_value is truncated towards zero, then wrapped.",
-                       .gradient = "data: the sum of g over the positions that repeat an element; constant: "
-                                   "g without the border.",
-                       .formula = "y[i] = data[s(i - b)] on each axis of n elements: edge: s(j) = min(max(j, "
-                                  "0), n - 1); reflect: s(j) = |j|, or 2 (n - 1) - j for j >= n; constant: "
-                                  "constant_value where i - b is not in [0, n).",
-                       .source = "MXNet 1.9.1 (src/operator/pad.cc), which pads the spatial axes of four and "
-                                 "five alone. Kiln pads any axis of any rank."},
+           OpReference{
+               .shapes = "data (D0, D1, ...) -> (b0 + D0 + a0, b1 + D1 + a1, ...); b and a are the widths "
+                         "before and after each axis",
+               .empty = "constant pads an axis without elements; edge and reflect throw, unless its widths "
+                        "are 0. reflect throws for a width above n - 1.",
+               .integers = "Copied exactly; constant_value is converted as by Cast: truncated towards zero, "
+                           "then wrapped.",
+               .gradient = "data: for each element the sum of g over the positions that it is copied to.",
+               .formula = "On each axis of n elements y[i] = data[s(i - b)]. edge: s(j) = min(max(j, 0), n - "
+                          "1). reflect: s(j) = |j| for j < n, else 2 (n - 1) - j. constant: constant_value "
+                          "where i - b is outside of [0, n).",
+               .source = "MXNet 1.9.1 (src/operator/pad.cc), which pads the spatial axes of four and five "
+                         "alone. Kiln pads any axis of any rank."},
        .inputs = one,
        .attrs = {meaning({"mode", AttrKind::word, std::nullopt, false, {"constant", "edge", "reflect"}},
                          "The border: one number, the nearest element, or the elements beside the edge in "

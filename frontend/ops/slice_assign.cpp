@@ -77,12 +77,14 @@ const OpDef ops[] = {
      .summary = "Returns data with the slice begin:end:step of its leading axes replaced by a number.",
      .reference =
          slice_reference |
-         OpReference{.shapes = "data (...) -> (...)",
-                     .empty = "A slice without elements gives data.",
-                     .integers = "Copied exactly; scalar is truncated towards zero, then wrapped.",
-                     .gradient = "data: g, with zeros in the slice.",
-                     .formula = "y[begin + i step] = scalar on each leading axis; elsewhere y = data.",
-                     .source = matrix_op_source},
+         OpReference{
+             .shapes = "data (...) -> (...)",
+             .empty = "A slice without elements gives data.",
+             .integers =
+                 "Copied exactly; scalar is converted as by Cast: truncated towards zero, then wrapped.",
+             .gradient = "data: g, with zeros in the slice.",
+             .formula = "y[begin + i step] = scalar on each leading axis; elsewhere y = data.",
+             .source = matrix_op_source},
      .inputs = {"data"},
      .attrs = {real_attr("scalar", 0, "The number, converted to the dtype of data."),
                required("begin", AttrKind::optional_ints, slice_begin),
