@@ -103,12 +103,12 @@ Values index_copy(Primitives& p, Args in, const Attrs&) {
 /// Slices at index vectors of any dtype.
 constexpr OpReference vector_reference =
     layout_reference |
-    OpReference{.nan = "In data: copied. As an index: the least int64.",
-                .integers =
-                    "Copied exactly. Indices are truncated towards zero to int64, and count from the end if "
-                    "negative: they are taken modulo the extent. Under Check::indices one outside of [-d, d) "
-                    "throws.",
-                .source = index_op_source};
+    OpReference{
+        .nan = "In data: copied. As an index: the least int64.",
+        .integers =
+            "Copied exactly. Indices are truncated towards zero to int64, and count from the end if "
+            "negative: they are taken modulo the extent. Under Check::indices one outside of [-d, d) throws.",
+        .source = index_op_source};
 /// Indices computed from indices.
 constexpr OpReference computed_index_reference{.dtypes = "Any; the result has the dtype of data.",
                                                .nan = "As the least int64.",
@@ -127,28 +127,30 @@ std::span<const OpDef> nd_index_ops() {
        .summary = "Gathers slices at index vectors, which are the columns of indices.",
        .reference =
            vector_reference |
-           OpReference{.shapes = "data (d1, ..., dM, q...), indices (M, i...) -> (i..., q...)",
-                       .dtypes = "Any, data and indices independently; the result has the dtype of data.",
-                       .empty = "Without index vectors the result has no elements. An index into an empty "
-                                "axis throws.",
-                       .gradient = "data: the sum of g over all vectors that select a slice, added in their "
-                                   "C order, half precision in float32. indices: zeros.",
-                       .formula = "y[i..., q...] = data[indices[0, i...], ..., indices[M - 1, i...], q...]."},
+           OpReference{
+               .shapes = "data (d1, ..., dM, q...), indices (M, i...) -> (i..., q...)",
+               .dtypes = "Any, data and indices independently; the result has the dtype of data.",
+               .empty =
+                   "Without index vectors the result has no elements. An index into an empty axis throws.",
+               .gradient = "data: the sum of g over all vectors that select a slice, added in their C order, "
+                           "half precision in float32. indices: zeros.",
+               .formula = "y[i..., q...] = data[indices[0, i...], ..., indices[M - 1, i...], q...]."},
        .inputs = {"data", "indices"},
        .compose = gather_nd},
       {.name = "scatter_nd",
        .summary = "Scatters slices into zeros at index vectors; of equal vectors the last wins.",
        .reference =
            vector_reference |
-           OpReference{.shapes = "data (i..., q...), indices (M, i...) -> shape = (d1, ..., dM, q...)",
-                       .dtypes = "Any, data and indices independently; the result has the dtype of data.",
-                       .ties = "Of equal index vectors the last one in C order wins.",
-                       .empty = "Without index vectors the result is zeros. With an extent of 0 in shape it "
-                                "has no elements.",
-                       .gradient = "data: g at the slice's index vector, zeros for a slice that a later one "
-                                   "replaced. indices: zeros.",
-                       .formula = "y[indices[0, i...], ..., indices[M - 1, i...], q...] = data[i..., q...]; "
-                                  "elsewhere 0."},
+           OpReference{
+               .shapes = "data (i..., q...), indices (M, i...) -> shape = (d1, ..., dM, q...)",
+               .dtypes = "Any, data and indices independently; the result has the dtype of data.",
+               .ties = "Of equal index vectors the last one in C order wins.",
+               .empty = "Without index vectors the result is zeros. With an extent of 0 in shape it has no "
+                        "elements.",
+               .gradient = "data: g at the slice's index vector, zeros for a slice that a later one "
+                           "replaced. indices: zeros.",
+               .formula =
+                   "y[indices[0, i...], ..., indices[M - 1, i...], q...] = data[i..., q...]; elsewhere 0."},
        .inputs = {"data", "indices"},
        .attrs = {extents_attr("The shape of the result.")},
        .compose = scatter_nd},
@@ -157,16 +159,17 @@ std::span<const OpDef> nd_index_ops() {
            "Returns lhs with the slices at index vectors replaced by rhs; of equal vectors the last wins.",
        .reference =
            vector_reference |
-           OpReference{.shapes = "lhs (d1, ..., dM, q...), rhs (i..., q...), indices (M, i...) -> (d1, ..., "
-                                 "dM, q...)",
-                       .dtypes = "Any, one for lhs and rhs, the indices' independent; the result has that "
-                                 "of lhs.",
-                       .ties = "Of equal index vectors the last one in C order wins.",
-                       .empty = "Without index vectors the result is lhs.",
-                       .gradient = "lhs: g, zeros at the replaced slices. rhs: g at the slice's index "
-                                   "vector, zeros for a slice that a later one replaced. indices: zeros.",
-                       .formula = "y[indices[0, i...], ..., indices[M - 1, i...], q...] = rhs[i..., q...]; "
-                                  "elsewhere y = lhs."},
+           OpReference{
+               .shapes =
+                   "lhs (d1, ..., dM, q...), rhs (i..., q...), indices (M, i...) -> (d1, ..., dM, q...)",
+               .dtypes = "Any, one for lhs and rhs, and any for indices; the result has the dtype of lhs.",
+               .nan = "In lhs and rhs: copied. As an index: the least int64.",
+               .ties = "Of equal index vectors the last one in C order wins.",
+               .empty = "Without index vectors the result is lhs.",
+               .gradient = "lhs: g, zeros at the replaced slices. rhs: g at the slice's index vector, zeros "
+                           "for a slice that a later one replaced. indices: zeros.",
+               .formula = "y[indices[0, i...], ..., indices[M - 1, i...], q...] = rhs[i..., q...]; elsewhere "
+                          "y = lhs."},
        .inputs = {"lhs", "rhs", "indices"},
        .attrs = {extents_attr("The shape of lhs.")},
        .compose = scatter_set_nd},
@@ -175,12 +178,12 @@ std::span<const OpDef> nd_index_ops() {
        .summary = "Gives the linear index of index vectors, the columns of data, into an array of a shape.",
        .reference =
            computed_index_reference |
-           OpReference{.shapes = "data (M, N) -> (N); M is the rank of shape",
-                       .integers = "Computed in int64, which wraps, and converted to the dtype of data. "
-                                   "Indices outside of their extents enter as they are; under "
-                                   "Check::indices they throw.",
-                       .formula = "y[n] = (...(data[0, n] d2 + data[1, n]) d3 + ...) dM + data[M - 1, n], "
-                                  "shape = (d1, ..., dM)."},
+           OpReference{
+               .shapes = "data (M, N) -> (N); M is the rank of shape",
+               .integers = "Computed in int64, which wraps, and converted to the dtype of data. Indices "
+                           "outside of their extents enter as they are; under Check::indices they throw.",
+               .formula = "y[n] = (...(data[0, n] d2 + data[1, n]) d3 + ...) dM + data[M - 1, n], shape = "
+                          "(d1, ..., dM)."},
        .inputs = {"data"},
        .attrs = {extents_attr("The shape (d1, ..., dM) of the array that is indexed.")},
        .compose = ravel,
@@ -190,13 +193,13 @@ std::span<const OpDef> nd_index_ops() {
        .summary = "Gives the index vectors, as columns, of linear indices into an array of a shape.",
        .reference =
            computed_index_reference |
-           OpReference{.shapes = "data (...) -> (M, ...); M is the rank of shape",
-                       .integers = "Computed in int64 and converted to the dtype of data. An index beyond "
-                                   "the array leaves its excess on the first axis; a negative one is taken "
-                                   "modulo each extent after the first, and the quotients are truncated "
-                                   "towards zero.",
-                       .formula = "y[k, ...] = (data[...] / (d(k+1) ... dM)) mod dk for k > 1, and without "
-                                  "mod for k = 1; shape = (d1, ..., dM)."},
+           OpReference{
+               .shapes = "data (...) -> (M, ...); M is the rank of shape",
+               .integers = "Computed in int64 and converted to the dtype of data. An index beyond the array "
+                           "leaves its excess on the first axis; a negative one is taken modulo each extent "
+                           "after the first, and the quotients are truncated towards zero.",
+               .formula = "y[k, ...] = (data[...] / (d(k+1) ... dM)) mod dk for k > 1, and without mod for k "
+                          "= 1; shape = (d1, ..., dM)."},
        .inputs = {"data"},
        .attrs = {extents_attr(
            "The shape (d1, ..., dM) of the array that is indexed; d2 to dM are 1 or more.")},
@@ -206,21 +209,20 @@ std::span<const OpDef> nd_index_ops() {
        .summary = "Returns a copy of an array with some rows replaced; of equal indices the last wins.",
        .reference =
            layout_reference |
-           OpReference{.shapes = "old_tensor (R, q...), index_vector (N), new_tensor (N, q...) -> (R, q...); "
-                                 "N <= R",
-                       .dtypes = "Any, one for old_tensor and new_tensor, the index_vector's independent; "
-                                 "the result has that of old_tensor.",
-                       .nan = "In a row: copied. As an index: no row is replaced.",
-                       .ties = "Of equal indices the last one wins.",
-                       .empty = "Without indices the result is old_tensor.",
-                       .integers = "Copied exactly. Indices are truncated towards zero to int64.",
-                       .gradient = "old_tensor: g, zeros in replaced rows. new_tensor: row n of it is row "
-                                   "index_vector[n] of g, zeros where a later row replaced it or the index "
-                                   "is out of range. index_vector: zeros.",
-                       .formula = "y[index_vector[n], q...] = new_tensor[n, q...]; elsewhere y = old_tensor. "
-                                  "An index outside of [0, R) has no effect, or throws under "
-                                  "Check::indices.",
-                       .source = "MXNet 1.9.1 (src/operator/contrib/index_copy.cc)."},
+           OpReference{
+               .shapes = "old_tensor (R, q...), index_vector (N), new_tensor (N, q...) -> (R, q...); N <= R",
+               .dtypes = "Any, one for old_tensor and new_tensor, and any for index_vector; the result has "
+                         "the dtype of old_tensor.",
+               .nan = "In a row: copied. As an index: no row is replaced.",
+               .ties = "Of equal indices the last one wins.",
+               .empty = "Without indices the result is old_tensor.",
+               .integers = "Copied exactly. Indices are truncated towards zero to int64.",
+               .gradient = "old_tensor: g, zeros in replaced rows. new_tensor: row n of it is row "
+                           "index_vector[n] of g, zeros where a later row replaced it or the index is out of "
+                           "range. index_vector: zeros.",
+               .formula = "y[index_vector[n], q...] = new_tensor[n, q...]; elsewhere y = old_tensor. An "
+                          "index outside of [0, R) has no effect, or throws under Check::indices.",
+               .source = "MXNet 1.9.1 (src/operator/contrib/index_copy.cc)."},
        .inputs = {"old_tensor", "index_vector", "new_tensor"},
        .compose = index_copy},
   };

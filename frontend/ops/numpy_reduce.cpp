@@ -146,10 +146,10 @@ constexpr OpReference total_reference =
             "dtype bool elements are 0 or 1, and the result is whether it is not 0."};
 constexpr OpReference bound_reference =
     numpy_reduction_reference | extreme_reference |
-    OpReference{
-        .dtypes = "Any; the result has the dtype of a.",
-        .empty =
-            "No elements along the axes and no initial throw; without kept positions the result is empty."};
+    OpReference{.dtypes = "Any; the result has the dtype of a.",
+                .empty =
+                    "Axes without elements throw, or give initial. With elements along the axes but none "
+                    "along the others the result is empty."};
 constexpr OpReference moment_reference =
     numpy_reduction_reference |
     OpReference{.dtypes = "Not bool; the result has the dtype of a, or the attribute dtype.",
@@ -214,7 +214,7 @@ std::vector<OpDef> totals() {
                  OpReference{
                      .dtypes = "Any; the result has the dtype of a, float32 for integers and bool, or the "
                                "attribute dtype.",
-                     .empty = "A mean of no elements is NaN, of initial alone inf or -inf.",
+                     .empty = "A mean of no elements is NaN; with initial it is initial / 0.",
                      .integers = "Summed and divided in float64, then converted to the dtype of the result.",
                      .gradient = "a: g / n, repeated along the axes; n is the number of elements per result.",
                      .formula = "y = (initial + sum of a over the axes) / n; n does not count initial. Half "
@@ -251,7 +251,8 @@ OpDef place(std::string_view name, std::string_view summary,
               .shapes =
                   "data (...) -> (...) without the axis, () for axis None; with keepdims extents 1 instead",
               .dtypes = "Any; the result is int64.",
-              .empty = "No elements along the axis throw; without kept positions the result is empty.",
+              .empty = "An axis without elements throws. With elements along the axis but none along the "
+                       "others the result is empty.",
               .formula = formula,
               .source = source});
   op.inputs = {"data"};

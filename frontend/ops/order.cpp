@@ -170,7 +170,7 @@ std::span<const OpDef> order_ops() {
        .summary = "Gives the cumulative sum along an axis, added in the order of the axis.",
        .reference = {.shapes = "a (...) -> (...); with axis None (N), N the number of elements",
                      .dtypes = "Any; the result has the dtype of a, int64 for bool, or the attribute dtype.",
-                     .nan = "NaN from its position on.",
+                     .nan = "NaN from its position on, along the axis.",
                      .empty = "An array without elements gives one without elements.",
                      .integers = "Sums wrap modulo 2^n of the result's dtype. Elements are converted to the "
                                  "dtype of the result before they are added.",

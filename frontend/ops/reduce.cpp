@@ -246,12 +246,12 @@ std::span<const OpDef> reduce_ops() {
              folded_reference |
              OpReference{.dtypes = "Any; the result has the dtype of data, or out_dtype.",
                          .empty = "A norm of no elements is 0.",
-                         .integers = "Computed in the dtype of data: the sum of squares wraps modulo 2^n, "
-                                     "and its root is truncated.",
+                         .integers = "Computed in the dtype of data: absolute values and sums wrap modulo "
+                                     "2^n, and the root is truncated.",
                          .gradient = "data: ord 2: g data / y, 0 where y is 0. ord 1: g sign(data), 0 where "
                                      "data is 0 or NaN.",
                          .formula = "ord 2: y = sqrt(sum of data^2), unscaled: a sum that overflows is inf. "
-                                    "ord 1: y = sum of |data|.",
+                                    "ord 1: y = sum of |data|. Half precision in float32, rounded once.",
                          .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_norm_value.cc)."},
          .inputs = one,
          .attrs = {int_attr("ord", 2, "The order of the norm, 1 or 2."), tuple_or_none("axis", reduced_axes),
@@ -267,18 +267,17 @@ std::span<const OpDef> reduce_ops() {
          .summary = "Gives the mean and the biased variance over axes.",
          .reference =
              folded_reference |
-             OpReference{
-                 .shapes = "data (...) -> mean (...), variance (...): without the reduced axes, (1) if none "
-                           "is left, in numpy mode too; with keepdims they have extent 1",
-                 .dtypes = "Any; both results have the dtype of data.",
-                 .empty = "Mean and variance of no elements are NaN, of integers 0.",
-                 .integers = "Computed in the dtype of data: sums wrap modulo 2^n, quotients are truncated "
-                             "towards zero.",
-                 .gradient = "data: (g of the mean) / n + 2 (data - mean) (g of the variance) / n.",
-                 .formula =
-                     "mean = (sum of data) / n, variance = (sum of (data - mean)^2) / n. Sums are of "
-                     "differences from one element: equal elements have exactly that mean, and variance 0.",
-                 .source = "MXNet 1.9.1 (src/operator/nn/moments.cc)."},
+             OpReference{.shapes = "data (...) -> mean (...), variance (...): without the reduced axes, (1) "
+                                   "if none is left, in numpy mode too; with keepdims they have extent 1",
+                         .dtypes = "Any; both results have the dtype of data.",
+                         .empty = "Mean and variance of no elements are NaN, of integers 0.",
+                         .integers = "Computed in the dtype of data: sums wrap modulo 2^n, quotients are "
+                                     "truncated towards zero.",
+                         .gradient = "data: (g of the mean) / n + 2 (data - mean) (g of the variance) / n.",
+                         .formula = "mean = (sum of data) / n, variance = (sum of (data - mean)^2) / n. Sums "
+                                    "are of differences from one element: equal elements have exactly that "
+                                    "mean, and variance 0. Half precision in float32, rounded once.",
+                         .source = "MXNet 1.9.1 (src/operator/nn/moments.cc)."},
          .inputs = one,
          .attrs = {tuple_or_none("axes", reduced_axes), bool_attr("keepdims", false, kept_axes)},
          .counted_outputs = outputs<2>,

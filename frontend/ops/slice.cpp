@@ -296,6 +296,7 @@ std::span<const OpDef> slice_ops() {
                .shapes = "data (D0, ..., Dn), shape_like (L0, ..., Ln) -> (L0, ..., Ln); with axes, data "
                          "keeps the extents of the others, and shape_like may have any rank",
                .dtypes = "Any, data and shape_like independently; the result has the dtype of data.",
+               .empty = "An extent of 0 in data or shape_like gives a result without elements.",
                .gradient = "data: g at the positions of the slice, zeros elsewhere. shape_like: zeros.",
                .formula = "y[i0, ..., in] = data[i0, ..., in].",
                .source = matrix_op_source},
@@ -370,8 +371,8 @@ std::span<const OpDef> slice_ops() {
                .formula = "On each axis of n elements y[i] = data[s(i - b)]. edge: s(j) = min(max(j, 0), n - "
                           "1). reflect: s(j) = |j| for j < n, else 2 (n - 1) - j. constant: constant_value "
                           "where i - b is outside of [0, n).",
-               .source = "MXNet 1.9.1 (src/operator/pad.cc), which pads the spatial axes of four and five "
-                         "alone. Kiln pads any axis of any rank."},
+               .source = "MXNet 1.9.1 (src/operator/pad.cc), which takes arrays of rank 4 and 5 alone. Kiln "
+                         "pads any axis of any rank."},
        .inputs = one,
        .attrs = {meaning({"mode", AttrKind::word, std::nullopt, false, {"constant", "edge", "reflect"}},
                          "The border: one number, the nearest element, or the elements beside the edge in "
