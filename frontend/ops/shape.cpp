@@ -230,13 +230,13 @@ std::span<const OpDef> shape_ops() {
            "Gives the elements of lhs the shape of rhs, or some axes of lhs the extents of some of rhs.",
        .reference =
            reshape_reference |
-           OpReference{
-               .shapes = "lhs (a..., b..., c...), rhs (d..., e..., f...) -> (a..., e..., c...), as many "
-                         "elements as lhs; b are the axes lhs_begin to lhs_end, e are rhs_begin to rhs_end",
-               .dtypes = "Any, lhs and rhs independently; the result has the dtype of lhs.",
-               .gradient = "lhs: g with the shape of lhs. rhs: zeros.",
-               .formula = "Element i of the result is element i of lhs, both counted in C order.",
-               .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."},
+           OpReference{.shapes =
+                           "lhs (a..., b..., c...), rhs (d..., e..., f...) -> (a..., e..., c...), as many "
+                           "elements as lhs; b are the axes lhs_begin to lhs_end, e are rhs_begin to rhs_end",
+                       .dtypes = "Any, lhs and rhs independently; the result has the dtype of lhs.",
+                       .gradient = "lhs: g with the shape of lhs. rhs: zeros.",
+                       .formula = "Element i of the result is element i of lhs, both counted in C order.",
+                       .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_unary_op_basic.cc)."},
        .inputs = two,
        .attrs = {int_or_none("lhs_begin", "The first replaced axis of lhs; None: 0."),
                  int_or_none("lhs_end",
