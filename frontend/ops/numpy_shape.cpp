@@ -163,9 +163,10 @@ std::span<const OpDef> numpy_shape_ops() {
        .attrs =
            {required(
                 "newshape", AttrKind::tuple,
-                "The extents of the result; each steps to the next axis of a. -1: inferred, once. -2: the "
-                "extent of a. -3: drops an extent of 1. -4: all extents that are left. -5: the product of "
-                "two extents. -6, b, c: an extent split into b and c; one of them may be -1."),
+                "The extents of the result; each steps to the next axis of a. Code -1 is inferred, once; "
+                "-2 is the extent of a. Code -3 drops an extent of 1; -4 stands for all extents that are "
+                "left, -5 for the product of two. Codes -6, b, c split an extent into b and c; one of them "
+                "may be -1."),
             bool_attr("reverse", false,
                       "Whether a and newshape are read from their ends; -6 then follows its two extents."),
             order},
@@ -242,7 +243,7 @@ std::span<const OpDef> numpy_shape_ops() {
        .inputs = {"array"},
        .attrs = {tuple_attr(
            "shape",
-           "The extents of the result, as many as those of array or more; -2 keeps the extent of array.")},
+           "The extents of the result, as many as array has or more; -2 keeps the extent of array.")},
        .compose = broadcast_to,
        .shape_rule = broadcast_to_shape},
   };

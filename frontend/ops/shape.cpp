@@ -211,9 +211,10 @@ std::span<const OpDef> shape_ops() {
                        .source = matrix_op_source},
        .inputs = one,
        .attrs = {tuple_attr("shape",
-                            "The extents of the result; each steps to the next axis of data. 0: the extent "
-                            "of data. -1: inferred, once. -2: all extents that are left. -3: the product of "
-                            "two extents. -4, a, b: an extent split into a and b; one of them may be -1."),
+                            "The extents of the result; each steps to the next axis of data. Code 0 is the "
+                            "extent of data, and -1 is inferred, once. Code -2 stands for all extents that "
+                            "are left, -3 for the product of two. Codes -4, a, b split an extent into a and "
+                            "b; one of them may be -1."),
                  bool_attr(
                      "reverse", false,
                      "Whether data and shape are read from their ends; -4 then follows its two extents."),
