@@ -4,6 +4,7 @@
 #include "codegen/driver/compile_module.h"
 #include "codegen/driver/evaluate.h"
 #include "codegen/driver/memory_room.h"
+#include "codegen/driver/mlir_text.h"
 #include "codegen/driver/schedule.h"
 #include "codegen/driver/stages.h"
 #include "codegen/driver/stats.h"
@@ -17,8 +18,6 @@
 #include "runtime/log.h"
 #include "runtime/once.h"
 #include "runtime/plan_io.h"
-
-#include <mlir/IR/AsmState.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -35,16 +34,6 @@ Stats& stats() {
 namespace {
 
 using codegen::Stages;
-
-std::string text_of(mlir::Operation* op) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  mlir::OpPrintingFlags flags;
-  flags.enableDebugInfo(true).elideLargeElementsAttrs(16);
-  op->print(os, flags);
-  text += "\n";
-  return text;
-}
 
 using Clock = std::chrono::steady_clock;
 
@@ -85,11 +74,13 @@ passes::PipelineOptions pipeline_options(const codegen::Compilation& c) {
   pipeline.target = &c.backend.model();
   pipeline.fuse = options.fuse;
   if (stages)
-    pipeline.observe = [stages](llvm::StringRef stage, mlir::ModuleOp m) { stages->add(stage, text_of(m)); };
+    pipeline.observe = [stages](llvm::StringRef stage, mlir::ModuleOp m) {
+      stages->add(stage, codegen::graph_text(m));
+    };
   if (stages && stages->wants_passes())
     pipeline.after_pass = [stages](llvm::StringRef pass, mlir::Operation* op, bool changed) {
       stages->add_pass(pass, fmt::format("// after {}{}\n{}", pass.str(), changed ? "" : " (unchanged)",
-                                         changed ? text_of(op) : ""));
+                                         changed ? codegen::graph_text(op) : ""));
     };
   // Constant folding comes back here with a part of the module.
   pipeline.evaluate = [options](mlir::ModuleOp m) {
