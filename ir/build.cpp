@@ -18,11 +18,12 @@
 namespace kiln::ir {
 namespace {
 
-mlir::Location location_of(mlir::MLIRContext* context, const Node& node) {
+/// The node's name and line; of its gradients the name ends with "_grad".
+mlir::Location location_of(mlir::MLIRContext* context, const Node& node, bool gradients = false) {
   mlir::Location where = mlir::UnknownLoc::get(context);
   if (node.location.known())
     where = mlir::FileLineColLoc::get(context, node.location.file, node.location.line, node.location.column);
-  return mlir::NameLoc::get(mlir::StringAttr::get(context, node.name), where);
+  return mlir::NameLoc::get(mlir::StringAttr::get(context, node.name + (gradients ? "_grad" : "")), where);
 }
 
 /// Implements Primitives by appending operations of the dialect to a function.
@@ -42,9 +43,9 @@ class DialectBuilder final : public Primitives {
   bool joint = false;
   DrawCounter* draw_counter() override { return &draws_; }
 
-  void enter(const Node& node) override {
+  void enter(const Node& node, bool gradients) override {
     outer_locations_.push_back(loc_);
-    loc_ = location_of(builder_.getContext(), node);
+    loc_ = location_of(builder_.getContext(), node, gradients);
     if (joint && node.child_block != 0)
       loc_ = mlir::FusedLoc::get(builder_.getContext(), {loc_}, builder_.getI64IntegerAttr(node.child_block));
     nodes_.push_back({&node, described(node)});

@@ -122,7 +122,7 @@ class MultiplyAddCounter final : public Primitives {
     return counts;
   }
 
-  void enter(const Node& node) override { nodes_.push_back(&node); }
+  void enter(const Node& node, bool /*gradients*/) override { nodes_.push_back(&node); }
   void leave() override { nodes_.pop_back(); }
   void emit(const Primitive& primitive, std::span<const Value> operands, Value result) override {
     std::vector<TensorType> types;
@@ -189,12 +189,12 @@ bool checks_all_indices() {
 
 }  // namespace
 
-NodeScope::NodeScope(Primitives& p, const Node& node)
+NodeScope::NodeScope(Primitives& p, const Node& node, bool gradients)
     : p_(p), np_shape_(p.np_shape()), train_(p.train()), check_indices_(p.check_indices()) {
   p_.set_check_indices(node.check_indices || checks_all_indices());
   p_.set_np_shape(node.np_shape);
   p_.set_train(node.train.value_or(train_));
-  p_.enter(node);
+  p_.enter(node, gradients);
 }
 NodeScope::~NodeScope() {
   p_.leave();

@@ -13,7 +13,8 @@ namespace kiln::ir {
 /// During its lifetime, primitives have the node's modes and are attributed to the node.
 class NodeScope {
  public:
-  NodeScope(Primitives& p, const Node& node);
+  /// `gradients`: it composes the node's gradients, not the node.
+  NodeScope(Primitives& p, const Node& node, bool gradients = false);
   ~NodeScope();
   NodeScope(const NodeScope&) = delete;
 

@@ -234,7 +234,7 @@ std::vector<Value> Differentiation::sums(const GradientRequest& request, Args he
     for (std::size_t k = 0; k < node_heads.size(); ++k)
       if (node_heads[k].valid()) reached_.emplace_back(&node, k);
     const std::vector<bool> wanted = wanted_inputs(node, active);
-    const NodeScope scope(p_, node);
+    const NodeScope scope(p_, node, /*gradients=*/true);
     try {
       std::vector<Value> seen;
       for (Value v : t->out) seen.push_back(see(v));

@@ -158,8 +158,8 @@ class Primitives {
   /// The counter of random draws; null where none is kept.
   virtual DrawCounter* draw_counter() { return nullptr; }
 
-  /// Called around the composition of a node: attributes its primitives to it.
-  virtual void enter(const Node&) {}
+  /// Called around the composition of a node, or of its gradients: attributes their primitives to it.
+  virtual void enter(const Node&, bool /*gradients*/) {}
   virtual void leave() {}
 
   // The tape: the primitives of a composition in order, for differentiation (ir/differentiate.h).

@@ -61,7 +61,8 @@ Launch launch_gpu_copy(const StridedBox& box, DType dtype, mlir::Location loc) {
   const Division division(make_point_nest(box.shape, {{dtype, 0, box.from_strides, box.from_offset},
                                                       {dtype, 1, box.to_strides, box.to_offset, false}}),
                           std::nullopt);
-  Launch launch = launch_points(division, "copy", "", loc);
+  Launch launch = launch_points(division, name_of_location(loc), "", loc);
+  launch.request.words = "copy";
   launch.request.emit = [division](KernelBuilder& e, const KernelArgs& args) {
     division.emit_by_threads(e, args, [&](LoopPoint& at) { at.store(1, at.load(0)); });
   };

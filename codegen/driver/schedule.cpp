@@ -34,6 +34,13 @@ std::vector<std::string> source_lines(mlir::Location loc) {
   return lines;
 }
 
+llvm::StringRef word_of_control(mlir::Operation* op) {
+  return llvm::TypeSwitch<mlir::Operation*, llvm::StringRef>(op)
+      .Case([](ir::RunLoopOp) { return "loop"; })
+      .Case([](ir::RunIfOp) { return "branch"; })
+      .Default([](mlir::Operation*) { return "check"; });
+}
+
 /// Lists all steps first, so that their kernels can be made at once.
 class Scheduler {
  public:
@@ -120,6 +127,8 @@ class Scheduler {
 
   void add(Launch launch, llvm::ArrayRef<mlir::Value> operands, mlir::Operation* op) {
     if (launch.extent == 0) return;
+    if (launch.request.words.empty()) launch.request.words = words_of(op);
+    if (launch.generic) launch.generic->request.words = launch.request.words;
     Step step;
     std::vector<std::int64_t> bytes;
     for (mlir::Value v : operands) {
@@ -158,8 +167,25 @@ class Scheduler {
     loaded_.are_generic |= !chosen.empty();
   }
 
+  /// The name of a step: its operators and its computation, "fc1+relu.dot_add_max". Further steps of the same
+  /// name get a number: "fc1+relu.dot_add_max#2".
+  std::string step_name(const std::string& operators, std::string_view computation) {
+    std::string name = fmt::format("{}.{}", operators, computation);
+    if (const int number = ++loaded_.names[name]; number > 1) name += fmt::format("#{}", number);
+    return name;
+  }
+
+  void name_kernels() {
+    for (PlannedStep& p : planned_) {
+      if (!p.request) continue;
+      p.step.name = p.request->name = step_name(p.request->name, p.request->words);
+      if (p.generic) p.generic->request.name = p.step.name;
+    }
+  }
+
   void finish_steps() {
     planned_ = fuse_rows(std::move(planned_), *backend_.code().machine);
+    name_kernels();
     choose_generic();
     std::vector<KernelRequest> requests;
     for (PlannedStep& p : planned_) {
@@ -175,16 +201,17 @@ class Scheduler {
     auto kernels = get_kernels(*function_.getContext(), requests, backend_, plan_.name, stages_);
     auto kernel = kernels.begin();
     for (PlannedStep& p : planned_) {
-      if (p.request) p.step.kernel = kernel_number(*kernel++);
+      if (p.request) p.step.kernel = kernel_number(*kernel++, p.step.name);
       (p.prepacked ? plan_.prepacked[*p.prepacked].steps : plan_.steps).push_back(std::move(p.step));
     }
   }
 
-  std::uint32_t kernel_number(const std::shared_ptr<const Kernel>& kernel) {
+  /// `name`: of the step. The kernel itself may have been made for another network.
+  std::uint32_t kernel_number(const std::shared_ptr<const Kernel>& kernel, const std::string& name) {
     const auto [at, unseen] =
         kernel_numbers_.try_emplace(kernel.get(), static_cast<std::uint32_t>(plan_.kernels.size()));
     if (unseen) {
-      plan_.kernels.push_back({kernel->name, kernel->key, kernel->symbol, kernel->object, kernel->gpu});
+      plan_.kernels.push_back({name, kernel->key, kernel->symbol, kernel->object, kernel->gpu});
       loaded_.by_key.emplace(kernel->key, kernel);
     }
     return at->second;
@@ -296,7 +323,7 @@ class Scheduler {
     Step step;
     step.control = std::move(control);
     step.operands = std::move(operands);
-    step.name = name_of_location(op->getLoc());
+    step.name = step_name(name_of_location(op->getLoc()), word_of_control(op));
     step.locations = source_lines(op->getLoc());
     planned_.push_back({std::move(step), {}});
   }

@@ -17,6 +17,7 @@ struct LoadedKernels {
   std::map<std::array<std::uint64_t, 2>, std::shared_ptr<const Kernel>> by_key;
   GenericKernels generic = GenericKernels::never;  ///< which generic ones the plan and its bodies may use
   bool are_generic = false;                        ///< whether one is
+  std::map<std::string, int> names = {};           ///< how many kernels have each name without a number
 };
 
 /// The plan of a function after passes::run_pipeline; `loaded` gets its kernels and the kernels of its

@@ -198,7 +198,7 @@ struct KernelArguments {
 
 /// A kernel that can be emitted. `key` contains everything that the code depends on: equal keys, equal code.
 struct KernelRequest {
-  std::string name;  ///< for people; made a valid symbol by the compiler
+  std::string name;  ///< for people: the operators; made a valid symbol by the compiler
   std::string key;
   mlir::Location location;
   std::function<void(KernelBuilder&, const KernelArgs&)> emit;
@@ -211,6 +211,7 @@ struct KernelRequest {
   bool on_tensor_cores = false;  ///< whether it may have instructions of tensor cores; follows from the key
   /// Between kernels of a row fusion on a GPU: emits a wait for all threads of the iteration.
   std::function<void(KernelBuilder&)> barrier = {};
+  std::string words = {};  ///< its computation, as words_of() gives it; for its name
 };
 
 }  // namespace kiln::codegen

@@ -29,8 +29,13 @@ struct StridedBox {
   std::int64_t from_offset = 0, to_offset = 0;
 };
 
-/// Names of the operators in a location, joined: "fc1_relu". For symbols of kernels.
+/// Names of the operators in a location, joined: "fc1+relu".
 std::string name_of_location(mlir::Location loc);
+
+/// The computation of an operation in words: "dot_add_max" of a fusion of a contraction with its epilogue. At
+/// most max_words_length characters; views count only if there is nothing else.
+std::string words_of(mlir::Operation* op);
+inline constexpr std::size_t max_words_length = 40;
 
 /// The grain of a loop: equally large tasks of at least that cost. An iteration costs `cost` of the cheapest
 /// element operations; tasks begin at multiples of `multiple`.

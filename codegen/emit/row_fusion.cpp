@@ -64,11 +64,20 @@ struct RowFusionPlan {
   }
 };
 
+/// The computations of all kernels, as far as they fit: "max_sub_exp_sum_div".
+std::string joined_words(llvm::ArrayRef<KernelRequest> kernels) {
+  std::string all;
+  for (const KernelRequest& k : kernels)
+    if (all.size() + k.words.size() < max_words_length) all += (all.empty() ? "" : "_") + k.words;
+  return all;
+}
+
 /// The fused kernel is a loop over row blocks whose body is the kernels' code in sequence.
 KernelRequest request_of(RowFusionPlan plan, std::vector<KernelRequest> kernels, mlir::Location location) {
   std::string key = plan_key("row fusion", plan);
   const GpuLaunch gpu = kernels.front().gpu;
   const bool in_order = llvm::any_of(kernels, [](const KernelRequest& k) { return k.in_order; });
+  std::string words = joined_words(kernels);
   auto emit = [plan = std::move(plan), kernels = std::move(kernels)](KernelBuilder& e,
                                                                      const KernelArgs& args) {
     const mlir::Value block = e.param(args.params, plan.block_at, "block_rows");
@@ -90,7 +99,10 @@ KernelRequest request_of(RowFusionPlan plan, std::vector<KernelRequest> kernels,
       }
     });
   };
-  return {name_of_location(location), std::move(key), location, std::move(emit), in_order, {}, gpu};
+  KernelRequest request{
+      name_of_location(location), std::move(key), location, std::move(emit), in_order, {}, gpu};
+  request.words = std::move(words);
+  return request;
 }
 
 PlannedStep fuse(Steps steps, std::int64_t rows, const Machine& machine) {

@@ -124,7 +124,7 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
   const bool transposed = pack.getKind() == ir::PackKind::transposed;
   const std::int64_t n = from[from.size() - (transposed ? 2 : 1)], n_stride = transposed ? k_extent : 1,
                      k_stride = transposed ? 1 : n;
-  Launch launch{{"pack", "", pack.getLoc(), {}}, {}};
+  Launch launch{{name_of_location(pack.getLoc()), "", pack.getLoc(), {}}, {}};
   const int lanes = Tile::lanes_of(target, dtype, panel);
   const Packer packer{dtype, lanes, Packer::neighbours_of(k_stride, n_stride)};
   launch.request.key = plan_key("pack", packer);

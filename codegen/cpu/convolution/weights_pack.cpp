@@ -205,7 +205,8 @@ Launch launch_all(llvm::ArrayRef<ir::PackOp> ops, const CpuTarget& target) {
                      channels = tiles_of(any.channels, any.exchanged ? down : across),
                      tiles_across = any.exchanged ? columns : channels;
   const WeightsPacksPlan plan{{packs.begin(), packs.end()}};
-  Launch launch{{"pack", plan_key("pack weights", plan), ir::PackOp(ops.front()).getLoc(), {}}, {}};
+  const mlir::Location loc = ir::PackOp(ops.front()).getLoc();
+  Launch launch{{name_of_location(loc), plan_key("pack weights", plan), loc, {}}, {}};
   WeightsPackParams::append(launch.params, {{"tiles_across", tiles_across}});
   for (const WeightsPack& p : packs) {
     const auto stride = [&](std::size_t axis) { return p.transforms ? p.view.strides[axis] : 0; };

@@ -72,7 +72,8 @@ Launch launch_border(ir::PadOp pad, const CpuTarget& target) {
   BorderPlan plan{dtype, target.lanes(size_of(dtype)),
                   number_of(llvm::cast<mlir::TypedAttr>(pad.getValueAttr()))};
   for (const BorderRows::Axis& axis : rows.outer) plan.padded_axes.push_back(axis.is_padded());
-  Launch launch{{"border", plan_key("border", plan), pad.getLoc(), {}}, {}};
+  Launch launch{{name_of_location(pad.getLoc()), plan_key("border", plan), pad.getLoc(), {}}, {}};
+  launch.request.words = "border";
   BorderParams::append(launch.params,
                        {{"row_elements", rows.elements}, {"head", rows.head}, {"tail", rows.tail}});
   for (const BorderRows::Axis& axis : rows.outer)

@@ -233,7 +233,8 @@ Launch launch_copy(const StridedBox& box, DType dtype, const CpuTarget& target, 
       unroll_for_transposes(0, extents, accesses, lanes, size_of(dtype), false).value_or(Unroll{lanes});
   LoopNest nest(std::move(extents), std::move(accesses), unroll.lanes, unroll.registers, unroll.rows);
   nest.allow_overlaps();
-  Launch launch{{"copy", plan_key("copy", nest.plan()), loc, {}}, {}};
+  Launch launch{{name_of_location(loc), plan_key("copy", nest.plan()), loc, {}}, {}};
+  launch.request.words = "copy";
   set_geometry(launch, nest, 1);
   launch.request.emit = [=](KernelBuilder& e, const KernelArgs& args) {
     nest.emit_blocks(e, args, [&](llvm::MutableArrayRef<LoopPoint> rows) {
