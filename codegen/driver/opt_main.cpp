@@ -8,14 +8,45 @@
 
 #include <llvm/Support/CommandLine.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Pass/PassRegistry.h>
 #include <mlir/Tools/mlir-opt/MlirOptMain.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kiln {
+
+namespace {
+
+/// The entries of a registry of MLIR that have a name on the command line, by name.
+template <class Info>
+std::map<std::string, const Info*> registered() {
+  std::map<std::string, const Info*> entries;
+  for (const auto& option : llvm::cl::getRegisteredOptions())
+    if (const Info* info = Info::lookup(option.first)) entries.emplace(option.first.str(), info);
+  return entries;
+}
+
+template <class Info>
+void print_help_of(llvm::StringRef title) {
+  constexpr std::size_t indent = 2, description = 34;
+  llvm::outs() << "\n" << title << ":\n";
+  for (const auto& [name, info] : registered<Info>()) info->printHelpStr(indent, description);
+}
+
+/// Kiln's passes, before the hundreds of options that MLIR and LLVM list.
+void print_passes() {
+  llvm::outs() << "Runs passes on a file of MLIR, in the order in which they are named.\n"
+                  "USAGE: kiln opt FILE.mlir [PASSES] [OPTIONS]\n";
+  print_help_of<mlir::PassInfo>("Passes");
+  print_help_of<mlir::PassPipelineInfo>("Pass pipelines");
+  llvm::outs() << "\nOptions of MLIR and LLVM:\n\n";
+}
+
+}  // namespace
 
 int opt_main(int argc, char** argv) {
   mlir::DialectRegistry registry;
@@ -41,6 +72,10 @@ int opt_main(int argc, char** argv) {
                                           llvm::cl::init("-"));
   static llvm::cl::opt<std::string> output("o", llvm::cl::desc("Output file"), llvm::cl::value_desc("file"),
                                            llvm::cl::init("-"));
+  const auto asks_for_help = [](std::string_view argument) {
+    return argument == "--help" || argument == "-help" || argument == "-h";
+  };
+  if (std::any_of(argv, argv + argc, asks_for_help)) print_passes();
   if (!llvm::cl::ParseCommandLineOptions(count, arguments.data(), header, &llvm::errs())) return 2;
   return mlir::asMainReturnCode(mlir::MlirOptMain(count, arguments.data(), input, output, registry));
 }
