@@ -3,6 +3,7 @@
 #include "codegen/cpu/backend.h"
 #include "codegen/cpu/one_lane_stores.h"
 
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
@@ -38,6 +39,12 @@ void drop_constructors(llvm::Module& module) {
   if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
 }
 
+/// Texts show the code alone.
+void drop_debug_info(llvm::Module& module) {
+  llvm::StripDebugInfo(module);
+  for (llvm::Function& f : module) f.setUWTableKind(llvm::UWTableKind::None);
+}
+
 }  // namespace
 
 llvm::SmallVector<char, 0> CpuBackend::lower(llvm::Module& module, const KernelRequest& request,
@@ -45,12 +52,15 @@ llvm::SmallVector<char, 0> CpuBackend::lower(llvm::Module& module, const KernelR
   initialize_llvm();
   llvm::TargetMachine& machine = machine_for({llvm::sys::getProcessTriple(), target_.cpu, target_.features});
   set_machine(module, machine);
+  const bool has_debug_info = !module.debug_compile_units().empty();
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     f.addFnAttr("target-cpu", target_.cpu);
     f.addFnAttr("target-features", target_.features);
     if (target_.vector_bytes == 64) f.addFnAttr("prefer-vector-width", "512");
     f.setDoesNotThrow();
+    // Backtraces pass through a frame that has an unwind table.
+    if (has_debug_info) f.setUWTableKind(llvm::UWTableKind::Async);
 #ifdef KILN_SANITIZE_ADDRESS
     f.addFnAttr(llvm::Attribute::SanitizeAddress);
 #endif
@@ -58,9 +68,10 @@ llvm::SmallVector<char, 0> CpuBackend::lower(llvm::Module& module, const KernelR
   optimize(module, machine);
   drop_constructors(module);
   if (texts) {
-    texts->add("llvm", text_of(module));
     // Generating code changes the module, so the text is made from a copy.
-    auto copy = llvm::CloneModule(module);
+    const auto copy = llvm::CloneModule(module);
+    drop_debug_info(*copy);
+    texts->add("llvm", text_of(*copy));
     auto assembly = generate(*copy, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
     texts->add("asm", {assembly.data(), assembly.size()});
   }

@@ -1,6 +1,7 @@
 // The tables of kernels, and the threads that compile them.
 #include "codegen/driver/kernel_cache.h"
 
+#include "codegen/driver/debug_info.h"
 #include "codegen/driver/jit.h"
 #include "codegen/driver/key_check.h"
 #include "codegen/driver/progress.h"
@@ -20,7 +21,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <future>
 #include <map>
 #include <mutex>
@@ -37,8 +38,12 @@ constexpr std::string_view code_version = "kiln-kernels " KILN_EMITTERS_HASH " l
 #endif
     ;
 
+/// Kernels with symbols are of one place of one program: they are told apart by names and lines.
 CacheKey key_of(const KernelRequest& request, const Backend& backend) {
-  return cache_key(fmt::format("{}|{}", kernel_stamp(backend), request.key));
+  std::string text = fmt::format("{}|{}", kernel_stamp(backend), request.key);
+  if (debug_symbols() && backend.traits().links_kernels)
+    text += fmt::format("|symbols {} at {}", request.name, fmt::join(lines_of(request.location), ", "));
+  return cache_key(text);
 }
 
 std::string symbol_of(const KernelRequest& request, const CacheKey& key) {
@@ -133,7 +138,7 @@ KnownKernels& known() {
 
 /// Maps the code, or keeps it for the driver of a device. Where linking fails, since threads that link at
 /// once took the room of each other, it is tried again without the kernels that nothing uses.
-std::shared_ptr<Kernel> link(const KernelObject& object, const Backend& backend) {
+std::shared_ptr<Kernel> link(const KernelObject& object, const Backend& backend, bool symbols) {
   if (!backend.traits().links_kernels) {
     auto kernel = std::make_shared<Kernel>();
     kernel->symbol = object.symbol;
@@ -141,29 +146,31 @@ std::shared_ptr<Kernel> link(const KernelObject& object, const Backend& backend)
     return kernel;
   }
   try {
-    return load_object(object);
+    return load_object(object, symbols);
   } catch (const Error&) {
     if (drop_unused_kernels() == 0) throw;
   }
-  return load_object(object);
+  return load_object(object, symbols);
 }
 
 std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request,
                                           const Backend& backend, const CacheKey& key, Stages* stages) {
+  const bool symbols =
+      backend.traits().links_kernels && (debug_symbols() || (stages && stages->writes_files()));
   std::shared_ptr<Kernel> kernel;
   for (DiskCache* const cache : {&precompiled_kernels(), &disk_cache()}) {
     if (kernel || stages) break;
     if (auto bytes = cache->load(key, kernel_stamp(backend))) {
       if (auto object = unpack(*bytes)) {
-        kernel = link(*object, backend);
+        kernel = link(*object, backend, symbols);
         stats().kernels_loaded++;
       }
     }
   }
   if (!kernel) {
     if (stages) stages->add("plan", fmt::format("kernel {:016x}{:016x}: {}\n", key.hi, key.lo, request.key));
-    KernelObject object = lower_kernel(context, request, symbol_of(request, key), backend, stages);
-    kernel = link(object, backend);
+    KernelObject object = lower_kernel(context, request, symbol_of(request, key), backend, symbols, stages);
+    kernel = link(object, backend, symbols);
     stats().kernels_compiled++;
     if (!stages)
       disk_cache().store(key, kernel_stamp(backend), pack(object),

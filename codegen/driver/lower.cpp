@@ -1,6 +1,7 @@
 // Emits kernels and lowers them to LLVM's dialect.
 #include "codegen/driver/lower.h"
 
+#include "codegen/driver/debug_info.h"
 #include "codegen/driver/memory_room.h"
 #include "codegen/driver/mlir_text.h"
 #include "codegen/driver/stats.h"
@@ -97,7 +98,7 @@ void prepare(mlir::MLIRContext& context) {
 }  // namespace
 
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
-                          const Backend& backend, Stages* stages) {
+                          const Backend& backend, bool debug_info, Stages* stages) {
   using Clock = std::chrono::steady_clock;
   const auto started = Clock::now();
   const auto since = [](Clock::time_point t) {
@@ -111,6 +112,7 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
 #endif
   if (stages) stages->add("mlir", mlir_text(*module));
   to_llvm_dialect(*module);
+  if (debug_info) add_debug_info(*module);
 
   llvm::LLVMContext llvm_context;
   std::unique_ptr<llvm::Module> llvm_module = mlir::translateModuleToLLVMIR(*module, llvm_context);

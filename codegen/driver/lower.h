@@ -17,10 +17,11 @@ struct KernelObject {
 };
 
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the context of the request's
-/// location; several threads may use one context. `stages`, which may be null, receives the text "mlir" and
-/// the texts of Backend::lower(). Throws an internal error when a stage rejects the code.
+/// location; several threads may use one context. `debug_info`: the object has the program's lines and unwind
+/// tables; the instructions are the same. `stages`, which may be null, receives the text "mlir" and the texts
+/// of Backend::lower(). Throws an internal error when a stage rejects the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
-                          const Backend& backend, Stages* stages);
+                          const Backend& backend, bool debug_info, Stages* stages);
 
 /// The MLIR that lower_kernel() compiles, without names and source lines, and how a device launches it: equal
 /// texts mean equal code.

@@ -1,6 +1,7 @@
 // The plan of a function: its steps, their kernels, and its prepacked constants.
 #include "codegen/driver/schedule.h"
 
+#include "codegen/driver/debug_info.h"
 #include "codegen/driver/kernel_cache.h"
 #include "codegen/driver/operand_memory.h"
 #include "codegen/driver/packing.h"
@@ -21,18 +22,6 @@ namespace kiln::codegen {
 namespace {
 
 using Space = BufferRef::Space;
-
-std::vector<std::string> source_lines(mlir::Location loc) {
-  std::vector<std::string> lines;
-  loc->walk([&](mlir::Location inner) {
-    if (auto at = llvm::dyn_cast<mlir::FileLineColLoc>(inner)) {
-      std::string line = at.getFilename().str() + ":" + std::to_string(at.getLine());
-      if (!llvm::is_contained(lines, line)) lines.push_back(line);
-    }
-    return mlir::WalkResult::advance();
-  });
-  return lines;
-}
 
 llvm::StringRef word_of_control(mlir::Operation* op) {
   return llvm::TypeSwitch<mlir::Operation*, llvm::StringRef>(op)
@@ -138,7 +127,7 @@ class Scheduler {
     if (launch.uses_random) step.operands.push_back({Space::rng, 0, 0});
     if (!launch.table.empty()) step.operands.push_back(constants_.add_table(launch.table));
     bytes.resize(step.operands.size());  // nothing overlaps the rest
-    step.locations = source_lines(op->getLoc());
+    step.locations = lines_of(op->getLoc());
     planned_.push_back({std::move(step), std::move(bytes), std::nullopt, std::nullopt,
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::row_fusion_attr),
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::next_rows_attr),
@@ -324,7 +313,7 @@ class Scheduler {
     step.control = std::move(control);
     step.operands = std::move(operands);
     step.name = step_name(name_of_location(op->getLoc()), word_of_control(op));
-    step.locations = source_lines(op->getLoc());
+    step.locations = lines_of(op->getLoc());
     planned_.push_back({std::move(step), {}});
   }
 

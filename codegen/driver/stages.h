@@ -21,6 +21,8 @@ class Stages final : public StageTexts {
   /// Makes the folder. Throws kiln::Error if it cannot be made.
   Stages(const CompileOptions& options, const std::string& graph);
 
+  /// Whether the texts become files, so that a program runs the kernels that they show.
+  bool writes_files() const { return !folder_.empty(); }
   /// Whether there is a destination.
   bool wanted() const { return map_ || !folder_.empty(); }
   void add(std::string_view stage, std::string_view text) override;

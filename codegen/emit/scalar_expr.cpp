@@ -7,6 +7,7 @@
 #include "runtime/fail.h"
 
 #include <llvm/ADT/TypeSwitch.h>
+#include <llvm/Support/SaveAndRestore.h>
 
 namespace kiln::codegen {
 namespace {
@@ -140,7 +141,9 @@ llvm::SmallVector<mlir::Value> ScalarExpr::emit(KernelBuilder& e, int lanes,
                                                 const std::function<mlir::Value(std::size_t)>& leaf) const {
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   for (std::size_t i = 0; i < leaves_.size(); ++i) values[leaves_[i].value] = leaf(i);
+  const llvm::SaveAndRestore outer(e.loc);
   for (mlir::Operation* op : order_) {
+    e.loc = op->getLoc();
     auto in = [&](unsigned i) { return values.lookup(op->getOperand(i)); };
     DType d = op->getNumOperands() > 0 ? dtype_of_value(op->getOperand(0)) : DType::f32;
     mlir::Value result =
