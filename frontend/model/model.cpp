@@ -10,11 +10,12 @@
 #include <algorithm>
 
 namespace kiln {
-namespace {
 
-std::string without_kind(const std::string& name) {
+std::string name_without_kind(const std::string& name) {
   return name.starts_with("arg:") || name.starts_with("aux:") ? name.substr(4) : name;
 }
+
+namespace {
 
 std::vector<std::string> distinct_names(const std::vector<ir::NodePtr>& nodes) {
   std::vector<std::string> names;
@@ -83,7 +84,7 @@ Model Model::from_symbol(const Symbol& symbol, const std::vector<NamedArray>& pa
 void Model::State::add_params(const std::vector<NamedArray>& params) {
   const std::string from = params_file.empty() ? "the parameters" : params_file;
   for (const NamedArray& array : params) {
-    const std::string name = without_kind(array.name);
+    const std::string name = name_without_kind(array.name);
     bool used = false;
     for (const ir::NodePtr& variable : variables.all) {
       if (variable->name != name) continue;

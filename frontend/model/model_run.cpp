@@ -44,7 +44,8 @@ Precision precision_of(const RunOptions& options) {
   return options.precision ? *options.precision : PrecisionScope::current();
 }
 
-/// The options of a compilation of the model's graph.
+}  // namespace
+
 CompileOptions compile_options_of(const RunOptions& options) {
   CompileOptions c = default_options();
   c.fuse = c.fuse && options.fuse;
@@ -54,8 +55,6 @@ CompileOptions compile_options_of(const RunOptions& options) {
   c.precision = precision_of(options);
   return c;
 }
-
-}  // namespace
 
 PlacedVariables::PlacedVariables(const std::vector<Tensor>& variables, Device device) : values_(variables) {
   for (Tensor& value : values_) {

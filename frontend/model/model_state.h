@@ -1,5 +1,6 @@
 // The state of a Model, for the files of this folder.
 #pragma once
+#include "codegen/driver/compile.h"
 #include "frontend/symbol/symbol_infer.h"
 #include "ir/graph.h"
 #include "runtime/executable.h"
@@ -13,6 +14,11 @@
 #include <vector>
 
 namespace kiln {
+
+/// The options of a compilation of a model's graph.
+CompileOptions compile_options_of(const RunOptions& options);
+/// The name of an array in a params file without "arg:" or "aux:".
+std::string name_without_kind(const std::string& name);
 
 struct Model::State {
   Symbol symbol;

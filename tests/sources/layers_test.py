@@ -75,7 +75,7 @@ MAY_INCLUDE = {
     "frontend/model": [
         "codegen/driver", "frontend/call", "frontend/formats", "frontend/symbol", "frontend/tensor", "ir", "runtime"],
     # Programs that use the library as users do, and the internal interfaces that the command uses.
-    "tools/kiln": ["codegen/driver", "codegen/target", "frontend/tensor"],
+    "tools/kiln": ["codegen/driver", "codegen/target", "frontend/model", "frontend/tensor"],
     "tools/precompile": [],
     "bench": [],
     "examples": [],

@@ -64,7 +64,7 @@ Model ModelArguments::load() const {
 Fed ModelArguments::load_fed() const {
   Fed fed{load(), {}};
   if (!input.empty()) {
-    fed.inputs = read_inputs(input, fed.model);
+    fed.inputs = read_inputs(input, fed.model.input_names());
     return fed;
   }
   std::map<std::string, Shape> known;
@@ -84,13 +84,12 @@ Fed ModelArguments::load_fed() const {
   return fed;
 }
 
-std::map<std::string, Tensor> read_inputs(const std::string& path, const Model& model) {
+std::map<std::string, Tensor> read_inputs(const std::string& path, const std::vector<std::string>& wanted) {
   const std::vector<NamedArray> arrays = load_arrays(path, {});
   std::map<std::string, Tensor> inputs;
   for (const NamedArray& a : arrays)
     if (a.name.starts_with("in:")) inputs.insert_or_assign(a.name.substr(3), a.array);
   if (!inputs.empty()) return inputs;
-  const std::vector<std::string> wanted = model.input_names();
   if (arrays.size() == 1 && wanted.size() == 1 && arrays[0].name.empty())
     return {{wanted[0], arrays[0].array}};
   for (const std::string& name : wanted)

@@ -36,10 +36,10 @@ struct ModelArguments {
   Fed load_fed() const;
 };
 
-/// The inputs of `model` in a file of arrays. These are the arrays named `in:NAME`. If there are none, they
-/// are the arrays with the names of the model's inputs, or a single unnamed array (.npy) if the model has one
-/// input. Throws kiln::Error if there is none.
-std::map<std::string, Tensor> read_inputs(const std::string& path, const Model& model);
+/// The inputs in a file of arrays. These are the arrays named `in:NAME`. If there are none, they are the
+/// arrays with the names in `wanted`, or a single unnamed array (.npy) if that is one name. Throws
+/// kiln::Error if there is none.
+std::map<std::string, Tensor> read_inputs(const std::string& path, const std::vector<std::string>& wanted);
 
 /// Declares --shape, whose texts parse_shape() takes.
 CLI::Option* add_shapes(CLI::App& command, std::vector<std::string>& shapes, const std::string& help);
