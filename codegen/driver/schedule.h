@@ -2,6 +2,7 @@
 #pragma once
 #include "codegen/driver/compile.h"
 #include "codegen/driver/lower.h"
+#include "codegen/driver/stats.h"
 #include "runtime/executable.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -17,6 +18,7 @@ struct LoadedKernels {
   std::map<std::array<std::uint64_t, 2>, std::shared_ptr<const Kernel>> by_key;
   GenericKernels generic = GenericKernels::never;  ///< which generic ones the plan and its bodies may use
   bool are_generic = false;                        ///< whether one is
+  KernelCounts counts;
 };
 
 /// The plan of a function after passes::run_pipeline; `loaded` gets its kernels and the kernels of its

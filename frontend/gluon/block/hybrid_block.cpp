@@ -109,6 +109,7 @@ std::vector<CompiledCall> HybridBlock::compiled_calls() const {
     c.train = call->signature.train;
     c.compiled = code != nullptr;
     c.eager_because = call->eager_because;
+    c.reason = call->reason;
     if (!code) continue;
     const ExecutablePlan& plan = code->plan();
     c.kernels = kernel_count(plan);

@@ -45,6 +45,8 @@ std::string line_of(const std::string& line) { return line.empty() ? line : line
 
 void check_recording(HybridBlock& block, const TracedCall& call, std::span<const Tensor> inputs) {
   const CheckScope scope;
+  log_line(LogCategory::compile, "{}: recorded again for {}, as Check::recording asks; nothing is compiled",
+           block.name(), call.signature.str());
   const detail::Recorded again = detail::record_call(block, call.signature, inputs, detail::is_recording());
   if (const auto d = detail::recording_difference(call, *again.call)) fail_stale(block, call, *d);
 }

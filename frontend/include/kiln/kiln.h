@@ -7,6 +7,7 @@
 #include <kiln/bound_call.h>
 #include <kiln/cache.h>
 #include <kiln/checkpoint.h>
+#include <kiln/compiled_call.h>
 #include <kiln/containers.h>
 #include <kiln/contrib.h>
 #include <kiln/control_flow.h>
