@@ -56,9 +56,9 @@ std::vector<Param> params_of(const HybridBlock& block) {
 std::string on_or_off(bool on) { return on ? "on" : "off"; }
 
 /// Collects differences.
-class Comparison {
+class FactComparison {
  public:
-  Comparison(const RecordingFacts& was, const RecordingFacts& now) : was_(was), now_(now) {}
+  FactComparison(const RecordingFacts& was, const RecordingFacts& now) : was_(was), now_(now) {}
 
   std::vector<Difference> run() {
     compare_inputs();
@@ -66,11 +66,15 @@ class Comparison {
     const bool same_call = found_.empty();
     if (same_call && was_.changed_itself)
       add(Kind::own_change, "hybrid_forward changed the network while it was recorded");
-    compare_options();
     if (now_.network != was_.network) compare_networks();
     compare_attributes();
+    compare_options();
     if (same_call && found_.empty()) compare_arrays();
     if (same_call && found_.empty()) add_other_change();
+    // A changed network tells more than an input that follows it, as the dtype after cast().
+    std::stable_partition(found_.begin(), found_.end(), [](const Difference& d) {
+      return d.kind >= Kind::own_change && d.kind <= Kind::attribute;
+    });
     return std::move(found_);
   }
 
@@ -249,7 +253,7 @@ RecordingFacts::RecordingFacts(const HybridBlock& block, const TracedCall& call,
 }
 
 std::vector<Difference> differences(const RecordingFacts& was, const RecordingFacts& now) {
-  return Comparison(was, now).run();
+  return FactComparison(was, now).run();
 }
 
 }  // namespace kiln::detail

@@ -204,6 +204,13 @@ struct TrainStep::State {
       std::rotate(steps.begin(), found, found + 1);
       return *steps.front();
     }
+    return make_step(inputs, t, where);
+  }
+
+  /// Records and compiles a step. Apart from step_for(), so that a call whose code exists saves no registers
+  /// for it.
+  [[gnu::noinline]] CompiledStep& make_step(std::span<const Tensor> inputs, TrainerState& t,
+                                            std::source_location where) {
     std::erase_if(steps, [](const auto& s) { return !s->call->current(); });
     auto made = std::make_shared<CompiledStep>();
     // Records first: shapes of parameters may not be known before.
