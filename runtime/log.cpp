@@ -33,7 +33,7 @@ void say(State& s, LogLevel level, const std::string& line) {
     std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-/// The bit of KILN_LOG=json, after those of the categories.
+/// The bit of KILN_LOG=json; the bits of the categories precede it.
 constexpr unsigned json_bit = 1u << categories.size();
 
 /// One bit per category in KILN_LOG, and json_bit.

@@ -8,8 +8,8 @@
 #include "frontend/tensor/bits.h"
 #include "frontend/tensor/elements.h"
 #include "runtime/env.h"
-#include "runtime/fail.h"
 #include "runtime/log.h"
+#include "runtime/messages.h"
 #include "runtime/once.h"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ constexpr const char* remedy =
 std::string line_of(const std::string& line) { return line.empty() ? line : line + ": "; }
 
 [[noreturn]] void fail_stale(const HybridBlock& block, const TracedCall& call, const RecordingDifference& d) {
-  fail("{}{} does not compute what was recorded for {}: at {}, {} was {} and is {} now. {}", line_of(d.line),
+  fail(Mistake::untracked_state,
+       "{}{} does not compute what was recorded for {}: at {}, {} was {} and is {} now. {}", line_of(d.line),
        block.name(), call.signature.str(), d.node, d.what, d.was, d.now, remedy);
 }
 

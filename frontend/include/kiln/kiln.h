@@ -19,6 +19,7 @@
 #include <kiln/loss.h>
 #include <kiln/lr_scheduler.h>
 #include <kiln/memory.h>
+#include <kiln/message_docs.h>
 #include <kiln/metric.h>
 #include <kiln/model.h>
 #include <kiln/model_info.h>
