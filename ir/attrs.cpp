@@ -1,7 +1,7 @@
 // Attributes as text, and their checks against an operator's definition.
 #include "ir/attrs.h"
 
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 #include <charconv>
@@ -182,8 +182,9 @@ AttrValue parse_attr(const AttrSpec& spec, std::string_view text) {
       if (std::find(spec.words.begin(), spec.words.end(), text) != spec.words.end()) return std::string(text);
       for (const auto& [word, place] : spec.elsewhere)
         if (word == text)
-          fail("expected one of {}, got '{}', which is {}", fmt::join(spec.words, ", "), text, place);
-      fail("expected one of {}, got '{}'", fmt::join(spec.words, ", "), text);
+          fail(Mistake::attribute_value, "expected one of {}, got '{}', which is {}",
+               fmt::join(spec.words, ", "), text, place);
+      fail(Mistake::attribute_value, "expected one of {}, got '{}'", fmt::join(spec.words, ", "), text);
     case AttrKind::dtype:
       if (dtype_from_name(text)) return std::string(text);
       expected("a dtype", text);

@@ -2,7 +2,7 @@
 #include "ir/primitives.h"
 
 #include "ir/at.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 #include <array>
@@ -125,7 +125,8 @@ Shape broadcast_shapes(const Shape& a, const Shape& b) {
   for (int i = 1; i <= rank; ++i) {
     const std::int64_t x = i <= a.rank() ? a[at(a.rank() - i)] : 1;
     const std::int64_t y = i <= b.rank() ? b[at(b.rank() - i)] : 1;
-    if (x != y && x != 1 && y != 1) fail("shapes {} and {} do not broadcast", a.str(), b.str());
+    if (x != y && x != 1 && y != 1)
+      fail(Mistake::no_broadcast, "shapes {} and {} do not broadcast", a.str(), b.str());
     out[at(rank - i)] = x == 1 ? y : x;
   }
   return out;

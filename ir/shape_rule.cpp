@@ -1,7 +1,7 @@
 // Propagates facts about partial shapes.
 #include "ir/shape_rule.h"
 
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 #include <optional>
@@ -121,8 +121,10 @@ void ShapeFacts::is(PartialShape& x, const PartialShape& expected) {
   if (!both) {
     const Shape& extents = expected.extents;
     const bool rank_alone = std::none_of(extents.begin(), extents.end(), [](auto d) { return known(d); });
-    fail("{} has the shape {}, but it must {}", label(x), x.str(),
-         rank_alone ? fmt::format("have {} axes", extents.rank()) : "be " + expected.str());
+    if (rank_alone)
+      fail(Mistake::wrong_rank, "{} has the shape {}, but it must have {} axes", label(x), x.str(),
+           extents.rank());
+    fail("{} has the shape {}, but it must be {}", label(x), x.str(), expected.str());
   }
   set(x, *both);
 }

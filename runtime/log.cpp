@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdio>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace kiln {
@@ -32,12 +33,16 @@ void say(State& s, LogLevel level, const std::string& line) {
     std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-/// One bit per category in KILN_LOG.
+/// The bit of KILN_LOG=json; the bits of the categories precede it.
+constexpr unsigned json_bit = 1u << categories.size();
+
+/// One bit per category in KILN_LOG, and json_bit.
 unsigned read_categories() {
   unsigned mask = 0;
   for (const std::string_view word : env_words("KILN_LOG")) {
-    bool known = word == "all";
-    if (known) mask = ~0u;
+    bool known = word == "all" || word == "json";
+    if (word == "all") mask |= json_bit - 1;
+    if (word == "json") mask |= json_bit;
     for (std::size_t i = 0; i < categories.size(); ++i)
       if (word == categories[i]) {
         mask |= 1u << i;
@@ -46,9 +51,17 @@ unsigned read_categories() {
     if (!known)
       warn_once(
           "KILN_LOG",
-          fmt::format("KILN_LOG: no category is called \"{}\"; there are compile, cache and all", word));
+          fmt::format("KILN_LOG: no category is called \"{}\"; there are compile, cache and all, and json",
+                      word));
   }
   return mask;
+}
+
+bool logs_json() { return (once<read_categories>() & json_bit) != 0; }
+
+using LogJson = nlohmann::ordered_json;
+std::string one_line(const LogJson& object) {
+  return object.dump(-1, ' ', false, LogJson::error_handler_t::replace);
 }
 
 }  // namespace
@@ -63,18 +76,25 @@ bool log_enabled(LogCategory category) {
   return (once<read_categories>() >> static_cast<unsigned>(category) & 1) != 0;
 }
 
-void log_info(LogCategory category, const std::string& text) {
+void log_info(LogCategory category, const std::string& text, const std::string& fields) {
   if (!log_enabled(category)) return;
   State& s = state();
   const std::lock_guard lock(s.mutex);
-  say(s, LogLevel::info, fmt::format("kiln: {}: {}", categories[static_cast<std::size_t>(category)], text));
+  const std::string_view name = categories[static_cast<std::size_t>(category)];
+  if (!logs_json()) return say(s, LogLevel::info, fmt::format("kiln: {}: {}", name, text));
+  LogJson line = {{"level", "info"}, {"category", name}, {"text", text}};
+  line.update(LogJson::parse(fields));
+  say(s, LogLevel::info, one_line(line));
 }
 
 void warn_once(std::string_view cause, const std::string& text) {
+  // The warning about KILN_LOG itself comes while the variable is read.
+  const bool json = cause != "KILN_LOG" && logs_json();
   State& s = state();
   const std::lock_guard lock(s.mutex);
   if (!s.said.emplace(cause).second) return;
-  say(s, LogLevel::warning, fmt::format("kiln: warning: {}", text));
+  say(s, LogLevel::warning,
+      json ? one_line({{"level", "warning"}, {"text", text}}) : fmt::format("kiln: warning: {}", text));
 }
 
 }  // namespace kiln

@@ -13,9 +13,11 @@ enum class LogCategory { compile, cache };
 
 /// Whether KILN_LOG has the category: check it before composing a line.
 bool log_enabled(LogCategory category);
-/// Logs "kiln: compile: ...". Dropped if the category is off.
-void log_info(LogCategory category, const std::string& text);
-/// Logs "kiln: warning: ...", once per `cause` and process.
+/// Logs "kiln: compile: ...". Dropped if the category is off. With KILN_LOG=...,json a line is the JSON
+/// object
+/// {"level": "info", "category": "compile", "text": ...} and the members of the object `fields`.
+void log_info(LogCategory category, const std::string& text, const std::string& fields = "{}");
+/// Logs "kiln: warning: ...", or {"level": "warning", "text": ...}, once per `cause` and process.
 void warn_once(std::string_view cause, const std::string& text);
 
 template <class... A>

@@ -142,6 +142,8 @@ struct ExecutablePlan {
   std::int64_t arena_lower_bound = 0;  ///< of arena_bytes: by the values that are live at once
   std::int64_t random_draws = 0;       ///< values of the random counter that a call takes
   double compile_ms = 0;
+  std::uint64_t kernels_compiled = 0;  ///< through LLVM, by this compilation
+  std::uint64_t kernels_reused = 0;    ///< from memory, Kiln's build or the disk cache
 };
 
 /// The launches of the plan and, counted once each, of the bodies of its loops and branches, without

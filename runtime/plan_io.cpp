@@ -138,7 +138,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PrepackedPlan, inputs, key, bytes, steps, pac
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExecutablePlan::WriteBack, input, value, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExecutablePlan, name, target, inputs, outputs, write_backs, kernels,
                                    constants, prepacked, steps, bodies, saved_bytes, arena_bytes,
-                                   arena_lower_bound, random_draws, compile_ms)
+                                   arena_lower_bound, random_draws, compile_ms, kernels_compiled,
+                                   kernels_reused)
 
 std::vector<std::byte> write_plan(const ExecutablePlan& plan) {
   const std::vector<std::uint8_t> bytes = Json::to_cbor(Json(plan));

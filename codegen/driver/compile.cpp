@@ -120,8 +120,7 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
     return std::chrono::duration<double, std::milli>(to - from).count();
   };
   codegen::Stats& stats = codegen::stats();
-  const std::uint64_t compiled = stats.kernels_compiled, loaded = stats.kernels_loaded, mlir = stats.mlir_ns,
-                      llvm = stats.llvm_ns;
+  const std::uint64_t mlir = stats.mlir_ns, llvm = stats.llvm_ns;
   const auto in_passes = Clock::now();
   const std::size_t constants = constant_bytes(module);
   passes::run_pipeline(module, pipeline);
@@ -138,15 +137,16 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
   if (c.stages) c.stages->add("plan", to_string(plan));
   const auto done = Clock::now();
   plan.compile_ms = milliseconds(c.started, done);
-  // Other threads may be compiling too: the counts are the process's in this time.
+  plan.kernels_compiled = kernels.counts.compiled;
+  plan.kernels_reused = kernels.counts.loaded + kernels.counts.shared;
+  // Other threads may be compiling too: the times of MLIR and LLVM are the process's meanwhile.
   log_line(LogCategory::compile,
            "{}: compiled in {:.1f} ms: graph {:.1f}, passes {:.1f}, kernels {:.1f} ({} new: MLIR {:.1f}, "
            "LLVM {:.1f}; {} from disk){}",
            plan.name, plan.compile_ms, milliseconds(c.started, in_passes),
-           milliseconds(in_passes, in_kernels), milliseconds(in_kernels, done),
-           stats.kernels_compiled - compiled, static_cast<double>(stats.mlir_ns - mlir) / 1e6,
-           static_cast<double>(stats.llvm_ns - llvm) / 1e6, stats.kernels_loaded - loaded,
-           kernels.are_generic ? "; some are generic" : "");
+           milliseconds(in_passes, in_kernels), milliseconds(in_kernels, done), plan.kernels_compiled,
+           static_cast<double>(stats.mlir_ns - mlir) / 1e6, static_cast<double>(stats.llvm_ns - llvm) / 1e6,
+           kernels.counts.loaded.load(), kernels.are_generic ? "; some are generic" : "");
   return check_plan(std::move(plan));
 }
 

@@ -16,6 +16,13 @@ namespace kiln {
 /// until an executable has been called a few times. always: all, for tests. Bits never depend on it.
 enum class GenericKernels { never, shared, always };
 
+/// The origin of a compilation, for the names of dumps and their index. Empty: not known.
+struct CompilePurpose {
+  std::string inputs;  ///< "float32 (4, 64)"
+  std::string reason;  ///< in a few words: "axis 0 of input 0"
+  std::string text;    ///< a sentence
+};
+
 struct CompileOptions {
   Isa isa = Isa::host;  ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
   std::string gpu;      ///< "sm_80", "sm_90": kernels are PTX
@@ -28,6 +35,7 @@ struct CompileOptions {
   std::string dump_dir;  ///< KILN_DUMP: a folder that gets every stage as a file
   /// KILN_DUMP_PASSES=1: the folder also gets a file after each pass, which says where it changed nothing.
   bool dump_passes = false;
+  CompilePurpose purpose = {};
   /// When set, receives the text of every stage: trace, kiln, fused, buffers, mlir, llvm, asm or ptx, plan.
   /// Code is generated anew for it, caches or not.
   std::map<std::string, std::string>* stages = nullptr;

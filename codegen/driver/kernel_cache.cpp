@@ -154,7 +154,8 @@ std::shared_ptr<Kernel> link(const KernelObject& object, const Backend& backend,
 }
 
 std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                          const Backend& backend, const CacheKey& key, Stages* stages) {
+                                          const Backend& backend, const CacheKey& key, Stages* stages,
+                                          KernelCounts& counts) {
   const bool symbols =
       backend.traits().links_kernels && (debug_symbols() || (stages && stages->writes_files()));
   std::shared_ptr<Kernel> kernel;
@@ -164,6 +165,7 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
       if (auto object = unpack(*bytes)) {
         kernel = link(*object, backend, symbols);
         stats().kernels_loaded++;
+        counts.loaded++;
       }
     }
   }
@@ -172,6 +174,7 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
     KernelObject object = lower_kernel(context, request, symbol_of(request, key), backend, symbols, stages);
     kernel = link(object, backend, symbols);
     stats().kernels_compiled++;
+    counts.compiled++;
     if (!stages)
       disk_cache().store(key, kernel_stamp(backend), pack(object),
                          request.name + ": " + request.key.substr(0, 160));
@@ -183,7 +186,7 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
 }
 
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                         const Backend& backend) {
+                                         const Backend& backend, KernelCounts& counts) {
   const CacheKey key = key_of(request, backend);
   if (checks_kernels()) check_key(context, request, backend.code(), key);
   KnownKernels& table = known();
@@ -193,6 +196,7 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
     KnownKernels::Entry& entry = table.request(key);
     if (entry.kernel || entry.future.valid()) {
       stats().kernels_shared++;
+      counts.shared++;
       if (entry.kernel) return entry.kernel;
       const Future future = entry.future;
       lock.unlock();
@@ -202,7 +206,7 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
   }
   std::shared_ptr<const Kernel> kernel;
   try {
-    kernel = make_kernel(context, request, backend, key, nullptr);
+    kernel = make_kernel(context, request, backend, key, nullptr, counts);
   } catch (...) {
     // Waiting threads get the error too; the next request tries again.
     promise.set_exception(std::current_exception());
@@ -222,11 +226,11 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
 
 /// A private copy under another symbol than the shared one and all other copies.
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                         const Backend& backend, Stages& stages) {
+                                         const Backend& backend, Stages& stages, KernelCounts& counts) {
   static std::atomic<std::uint64_t> copies = 0;
   CacheKey key = key_of(request, backend);
   key.hi ^= ++copies;
-  return make_kernel(context, request, backend, key, &stages);
+  return make_kernel(context, request, backend, key, &stages, counts);
 }
 
 /// The first request of each kernel that is not in memory.
@@ -299,21 +303,21 @@ std::size_t drop_unused_kernels() {
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,
                                                        const Backend& backend, llvm::StringRef graph,
-                                                       Stages* stages) {
+                                                       Stages* stages, KernelCounts& counts) {
   std::vector<std::shared_ptr<const Kernel>> kernels(requests.size());
   if (stages) {
     for (auto [kernel, request] : llvm::zip(kernels, requests))
-      kernel = get_kernel(context, request, backend, *stages);
+      kernel = get_kernel(context, request, backend, *stages, counts);
     return kernels;
   }
   const std::vector<std::size_t> missing = missing_of(requests, backend);
   Progress progress(graph.str(), missing.size());
   get_at_once(context, missing, [&](std::size_t i) {
-    kernels[i] = get_kernel(context, requests[i], backend);
+    kernels[i] = get_kernel(context, requests[i], backend, counts);
     progress.kernel_done();
   });
   for (auto [kernel, request] : llvm::zip(kernels, requests))
-    if (!kernel) kernel = get_kernel(context, request, backend);
+    if (!kernel) kernel = get_kernel(context, request, backend, counts);
   return kernels;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "codegen/driver/compile.h"
 #include "codegen/driver/lower.h"
+#include "codegen/driver/stats.h"
 #include "codegen/emit/kernel_builder.h"
 #include "runtime/executable.h"
 
@@ -14,12 +15,12 @@ std::string kernel_stamp(const Backend& backend);
 /// cache, else compiled and stored in memory and on disk. Compilation uses the threads that a call may use.
 /// Equal requests are compiled once, even by several threads at the same time. The requests' locations belong
 /// to `context`; `graph` is for people. `stages`, when not null, receives the kernels' texts: the code is
-/// generated anew for it. Memory keeps unused kernels, up to KILN_KERNELS_MAX_COUNT kernels in all; then the
-/// least recently requested ones are unloaded.
+/// generated anew for it. `counts` gets where they are from. Memory keeps unused kernels, up to
+/// KILN_KERNELS_MAX_COUNT kernels in all; then the least recently requested ones are unloaded.
 std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
                                                        llvm::ArrayRef<KernelRequest> requests,
                                                        const Backend& backend, llvm::StringRef graph,
-                                                       Stages* stages);
+                                                       Stages* stages, KernelCounts& counts);
 
 /// Whether a plan gets the kernel `generic` in place of `special`; both give the same bits, `special` faster.
 /// GenericKernels::shared decides by two conditions. `special` is neither in memory nor on disk. `generic`

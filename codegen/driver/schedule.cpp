@@ -187,7 +187,8 @@ class Scheduler {
       }
       requests.push_back(std::move(*p.request));
     }
-    auto kernels = get_kernels(*function_.getContext(), requests, backend_, plan_.name, stages_);
+    auto kernels =
+        get_kernels(*function_.getContext(), requests, backend_, plan_.name, stages_, loaded_.counts);
     auto kernel = kernels.begin();
     for (PlannedStep& p : planned_) {
       if (p.request) p.step.kernel = kernel_number(*kernel++, p.step.name);

@@ -2,6 +2,7 @@
 #pragma once
 #include "codegen/driver/compile.h"
 #include "codegen/driver/lower.h"
+#include "codegen/driver/stats.h"
 #include "runtime/executable.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -18,6 +19,7 @@ struct LoadedKernels {
   GenericKernels generic = GenericKernels::never;  ///< which generic ones the plan and its bodies may use
   bool are_generic = false;                        ///< whether one is
   std::map<std::string, int> names = {};           ///< how many kernels have each name without a number
+  KernelCounts counts;
 };
 
 /// The plan of a function after passes::run_pipeline; `loaded` gets its kernels and the kernels of its

@@ -4,24 +4,74 @@
 #include "codegen/driver/compile.h"
 #include "codegen/driver/stage_names.h"
 #include "runtime/fail.h"
+#include "runtime/fork_gate.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <fstream>
+#include <mutex>
+#include <vector>
 
 namespace kiln::codegen {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path make_folder(const std::string& dir, const std::string& graph) {
+/// `text` as a part of a file's name: shapes as 4x64, all other runs of characters that are neither letters,
+/// digits nor dots as one '-'. At most 48 bytes.
+std::string name_part(std::string_view text) {
+  std::string out;
+  bool in_shape = false;
+  char separator = 0;  // is due before the next plain character
+  for (const char c : text) {
+    in_shape = c == '(' || (in_shape && c != ')');
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') {
+      if (separator != 'x' || !in_shape) separator = in_shape && c == ',' ? 'x' : '-';
+      continue;
+    }
+    if (separator != 0 && !out.empty()) out += separator;
+    separator = 0;
+    out += c;
+  }
+  constexpr std::size_t longest = 48;
+  if (out.size() > longest) out.resize(longest);
+  return out;
+}
+
+constinit Mutex index_mutex;
+
+/// Adds the folder's line to the index, in the place of an earlier process's line.
+void add_to_index(const fs::path& dir, const std::string& folder, const std::string& text) {
+  const std::lock_guard lock(index_mutex);
+  const fs::path index = dir / "index.txt";
+  std::vector<std::string> lines;
+  {
+    std::ifstream in(index);
+    for (std::string line; std::getline(in, line);)
+      if (!line.starts_with(folder + ": ")) lines.push_back(line);
+  }
+  lines.push_back(folder + ": " + text);
+  std::ofstream out(index);
+  for (const std::string& line : lines) out << line << "\n";
+  if (!out.flush()) fail("KILN_DUMP: cannot write {}", index.string());
+}
+
+fs::path make_folder(const std::string& dir, const std::string& graph, const CompilePurpose& purpose) {
   static std::atomic<int> count{0};
-  fs::path folder = fs::path(dir) / fmt::format("{:03}_{}", count++, graph);
+  std::string name = fmt::format("{:03}", count++);
+  for (const std::string& part : {name_part(graph), name_part(purpose.inputs), name_part(purpose.reason)})
+    if (!part.empty()) name += "_" + part;
+  const fs::path folder = fs::path(dir) / name;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail("KILN_DUMP: cannot make the folder {}: {}", folder.string(), error.message());
   // An earlier process may have left some.
   fs::remove_all(folder / "passes", error);
   for (const auto& [stage, file] : stage_files) fs::remove(folder / file, error);
+  std::string text = purpose.text.empty() ? graph : purpose.text;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  add_to_index(dir, name, text);
   return folder;
 }
 
@@ -29,7 +79,7 @@ fs::path make_folder(const std::string& dir, const std::string& graph) {
 
 Stages::Stages(const CompileOptions& options, const std::string& graph)
     : map_(options.stages), passes_(options.dump_passes), sass_(options.sass) {
-  if (!options.dump_dir.empty()) folder_ = make_folder(options.dump_dir, graph);
+  if (!options.dump_dir.empty()) folder_ = make_folder(options.dump_dir, graph, options.purpose);
 }
 
 void Stages::add(std::string_view stage, std::string_view text) {

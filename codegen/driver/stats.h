@@ -1,6 +1,7 @@
 // Counters of compilations.
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace kiln::codegen {
@@ -13,5 +14,12 @@ struct Stats {
   std::atomic<std::uint64_t> mlir_ns{0}, llvm_ns{0};
 };
 Stats& stats();
+
+/// The origin of the kernels of one compilation, counted on all of its threads.
+struct KernelCounts {
+  std::atomic<std::size_t> compiled{0};  ///< through LLVM
+  std::atomic<std::size_t> loaded{0};    ///< from Kiln's build or the disk cache
+  std::atomic<std::size_t> shared{0};    ///< found in memory
+};
 
 }  // namespace kiln::codegen

@@ -2,7 +2,7 @@
 #include "frontend/autograd/backward.h"
 #include "frontend/call/line.h"
 #include "frontend/trace/call_trace.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/autograd.h>
 #include <kiln/f.h>
@@ -87,7 +87,8 @@ void require_array(const Tensor& t, const char* what, std::source_location where
 void Tensor::attach_grad(GradReq req, std::source_location where) {
   require_array(*this, "attach_grad()", where);
   if (!is_floating(dtype_))
-    fail("{}attach_grad() of an array of {}: only floating-point arrays have gradients", line_prefix(where),
+    fail(Mistake::integer_gradient,
+         "{}attach_grad() of an array of {}: only floating-point arrays have gradients", line_prefix(where),
          name_of(dtype_));
   if (offset_ != 0 || shape_.elements() != array_->shape.elements())
     fail("{}attach_grad() of a view of another array: attach a gradient to the array, or copy() the view",
@@ -100,7 +101,8 @@ Tensor Tensor::grad(std::source_location where) const {
   require_array(*this, "grad()", where);
   GradVariable* const variable = detail::variable_of(*this);
   if (!variable)
-    fail("{}grad() of an array without a gradient: call attach_grad() first", line_prefix(where));
+    fail(Mistake::no_gradient, "{}grad() of an array without a gradient: call attach_grad() first",
+         line_prefix(where));
   return detail::gradient_of(*variable);
 }
 

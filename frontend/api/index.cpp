@@ -8,7 +8,7 @@
 #include "frontend/ops/slice_range.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/view/view.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/f.h>
 
@@ -77,8 +77,8 @@ Selection select(const Shape& shape, const std::vector<Index>& index, std::sourc
       const std::int64_t i = *index[axis].integer();
       range = one_element(i, extent);
       if (range.start < 0 || range.start >= extent) {
-        fail("{}index {} is out of range: axis {} of shape {} has {} elements", line_prefix(where), i, axis,
-             shape.str(), extent);
+        fail(Mistake::no_index, "{}index {} is out of range: axis {} of shape {} has {} elements",
+             line_prefix(where), i, axis, shape.str(), extent);
       }
       drop = true;
     } else if (axis < index.size()) {

@@ -6,7 +6,7 @@
 #include "frontend/view/view.h"
 #include "ir/graph.h"
 #include "runtime/dtype_table.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/f_numpy.h>
 
@@ -28,10 +28,10 @@ void check_dtypes(const Tensor& a, const Tensor& b, const ArithmeticNames& names
   if (x == y) return;
   const auto unknown = [](const Tensor& t) { return !TensorAccess::array(t)->shape_known; };
   if (unknown(a) || unknown(b)) return;
-  fail(
-      "{}operator {} takes two tensors of one dtype, and these are {} and {}: convert one, as in "
-      "b.astype(DType::{})",
-      line_prefix(where), names.symbol, name_of(x), name_of(y), row_of(x).enumerator);
+  fail(Mistake::two_dtypes,
+       "{}operator {} takes two tensors of one dtype, and these are {} and {}: convert one, as in "
+       "b.astype(DType::{})",
+       line_prefix(where), names.symbol, name_of(x), name_of(y), row_of(x).enumerator);
 }
 
 bool shapes_unknown(const Tensor& t) {
@@ -175,15 +175,16 @@ Tensor in_place(Arithmetic op, const Tensor& target, const Operand& b, std::sour
   const char* const symbol = names_of(op).symbol;
   const Shape &to = TensorAccess::shape(target), &shape = TensorAccess::shape(result);
   if (shape != to)
-    fail("{}an in-place operator cannot change the shape {} to {}: write x = x {} y", line_prefix(where),
+    fail(Mistake::in_place_change,
+         "{}an in-place operator cannot change the shape {} to {}: write x = x {} y", line_prefix(where),
          to.str(), shape.str(), symbol);
   // As in MXNet: no operator writes into an array of another dtype.
   const DType kept = TensorAccess::dtype(target), dtype = TensorAccess::dtype(result);
   if (dtype != kept)
-    fail(
-        "{}an in-place operator cannot change the dtype {} to {}: write x = x {} y for a new array, or "
-        "x[slice()] = x {} y to convert the result to {}",
-        line_prefix(where), name_of(kept), name_of(dtype), symbol, symbol, name_of(kept));
+    fail(Mistake::in_place_change,
+         "{}an in-place operator cannot change the dtype {} to {}: write x = x {} y for a new array, or "
+         "x[slice()] = x {} y to convert the result to {}",
+         line_prefix(where), name_of(kept), name_of(dtype), symbol, symbol, name_of(kept));
   return result;
 }
 

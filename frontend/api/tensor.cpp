@@ -6,7 +6,7 @@
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/elements.h"
 #include "runtime/accelerator.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/f.h>
 #include <kiln/function.h>
@@ -113,6 +113,7 @@ namespace {
 void check_one_element(const Shape& shape, std::source_location where) {
   if (shape.elements() != 1)
     fail(
+        Mistake::not_one_element,
         "{}item() takes an array of one element, and this one has shape {}: reduce it (mean(), sum()), index "
         "it, or read all elements with to_vector()",
         line_prefix(where), shape.str());

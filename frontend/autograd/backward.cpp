@@ -11,7 +11,7 @@
 #include "frontend/tensor/elements.h"
 #include "frontend/view/view.h"
 #include "runtime/accelerator.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 #include <deque>
@@ -31,17 +31,17 @@ struct CallModes : autograd::detail::ModeScope {
 };
 
 [[noreturn]] void fail_unrecorded(std::source_location where) {
-  fail(
-      "{}Cannot differentiate node because it is not in a computational graph: it was computed outside of "
-      "autograd::Record, or from no array with a gradient (attach_grad(), parameters with a grad_req)",
-      line_prefix(where));
+  fail(Mistake::not_recorded,
+       "{}Cannot differentiate node because it is not in a computational graph: it was computed outside of "
+       "autograd::Record, or from no array with a gradient (attach_grad(), parameters with a grad_req)",
+       line_prefix(where));
 }
 [[noreturn]] void fail_consumed(std::source_location where) {
-  fail(
-      "{}Cannot differentiate node because it is not in a computational graph any more: an earlier "
-      "backward() or grad() has dropped what was recorded. Record it again for each pass, or give the "
-      "earlier one retain_graph = true",
-      line_prefix(where));
+  fail(Mistake::record_is_used,
+       "{}Cannot differentiate node because it is not in a computational graph any more: an earlier "
+       "backward() or grad() has dropped what was recorded. Record it again for each pass, or give the "
+       "earlier one retain_graph = true",
+       line_prefix(where));
 }
 
 const ir::OpDef& gradient_op() { return op_named<"_vjp">(); }

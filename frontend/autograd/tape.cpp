@@ -5,7 +5,7 @@
 #include "frontend/call/line.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/view/view.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 #include <utility>
@@ -233,10 +233,10 @@ void restore_history(Array& array, const History& history) {
 
 void check_may_write(const Tensor& t, std::source_location where, bool recorded) {
   if (recorded && variable_of(t))
-    fail(
-        "{}an array with a gradient attached is written while calls are recorded: write it outside of "
-        "autograd::Record, or inside autograd::Pause",
-        line_prefix(where));
+    fail(Mistake::write_while_recording,
+         "{}an array with a gradient attached is written while calls are recorded: write it outside of "
+         "autograd::Record, or inside autograd::Pause",
+         line_prefix(where));
 }
 
 void record_write(const Tensor& view, const Tensor& value, bool has_rest, std::source_location where) {

@@ -4,7 +4,7 @@
 
 #include "frontend/call/call_context.h"
 #include "frontend/call/trace.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 
@@ -21,7 +21,8 @@ bool must_record(const OpCall& call, Trace* trace) {
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Array* array = TensorAccess::array(*call.inputs[i]).get();
     if (!array) {
-      fail("{}{}: the input {} is an undefined Tensor (made by Tensor() and never assigned)",
+      fail(Mistake::undefined_tensor,
+           "{}{}: the input {} is an undefined Tensor (made by Tensor() and never assigned)",
            line_prefix(call.where), call.op.name, input_name(call.op, i));
     }
     if (!array->traced()) continue;

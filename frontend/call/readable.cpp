@@ -5,7 +5,7 @@
 #include "frontend/call/line.h"
 #include "frontend/call/trace.h"
 #include "frontend/tensor/elements.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 namespace kiln {
 
@@ -19,7 +19,8 @@ void note_read(const Tensor& t) {
 void check_readable(const Tensor& t, const char* what, std::source_location where) {
   const Array* array = TensorAccess::array(t).get();
   if (!array)
-    fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
+    fail(Mistake::undefined_tensor, "{}{} of an undefined Tensor (made by Tensor() and never assigned)",
+         line_prefix(where), what);
   const Trace* trace = Trace::current();
   if (array->traced() && (!trace || !trace->sees(*array) || !trace->shapes_known())) {
     fail(
@@ -29,11 +30,11 @@ void check_readable(const Tensor& t, const char* what, std::source_location wher
         line_prefix(where), what, array->value.node->name);
   }
   if (array->traced() || (trace && trace->has_written(array))) {
-    fail(
-        "{}{} needs a value, but the network is being traced (hybridize): hybrid_forward runs once, on "
-        "tensors without values. Keep "
-        "it a Tensor, choose between tensors with F.where, or call {} outside of hybrid_forward",
-        line_prefix(where), what, what);
+    fail(Mistake::value_while_tracing,
+         "{}{} needs a value, but the network is being traced (hybridize): hybrid_forward runs once, on "
+         "tensors without values. Keep "
+         "it a Tensor, choose between tensors with F.where, or call {} outside of hybrid_forward",
+         line_prefix(where), what, what);
   }
   note_read(t);
 }
@@ -60,7 +61,8 @@ Device common_device(std::span<const Tensor* const> tensors, std::string_view wh
 const Shape& known_shape(const Tensor& t, const char* what, std::source_location where) {
   const Array* array = TensorAccess::array(t).get();
   if (!array)
-    fail("{}{} of an undefined Tensor (made by Tensor() and never assigned)", line_prefix(where), what);
+    fail(Mistake::undefined_tensor, "{}{} of an undefined Tensor (made by Tensor() and never assigned)",
+         line_prefix(where), what);
   if (array->traced() && !array->shape_known) {
     fail(
         "{}{} needs the shape of <Symbol {}>, which is not known: a Symbol has no shapes. Use "

@@ -144,7 +144,13 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
     entry->gradient = std::make_shared<detail::GradientCode>(
         std::make_shared<ir::Subgraph>(ir::Subgraph{graph.inputs, graph.nodes, graph.outputs}), graph.train,
         PrecisionScope::current());
-  entry->executable = compile(graph, on_device(default_options(), device_of(call)));
+  CompileOptions options = on_device(default_options(), device_of(call));
+  if (!options.dump_dir.empty()) {
+    std::string types;
+    for (const Input& argument : arguments) types += (types.empty() ? "" : ", ") + argument.type.str();
+    options.purpose = {types, "eager", fmt::format("an eager call of {} on {}", op.name, types)};
+  }
+  entry->executable = compile(graph, options);
   return entry;
 }
 

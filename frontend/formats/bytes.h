@@ -2,7 +2,7 @@
 #pragma once
 #include "frontend/formats/file_io.h"
 #include "frontend/tensor/elements.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 #include "runtime/storage.h"
 #include "runtime/tensor_type.h"
 
@@ -87,7 +87,7 @@ class ByteReader {
   }
   template <class... A>
   [[noreturn]] void error(fmt::format_string<A...> text, A&&... args) const {
-    throw Error(message(text, std::forward<A>(args)...));
+    throw Error(numbered(message(text, std::forward<A>(args)...), Mistake::damaged_file));
   }
 
  private:

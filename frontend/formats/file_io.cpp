@@ -1,7 +1,7 @@
 // Files: reading, and atomic writing by a rename.
 #include "frontend/formats/file_io.h"
 
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 #include "runtime/threads.h"
 
 #include <atomic>
@@ -63,7 +63,7 @@ void flush_folder_of(const std::string& path) {
 InputFile::InputFile(const std::string& path, std::string_view what)
     : path_(path), what_(what), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   Descriptor opened(fd_);
-  if (!opened.valid()) fail("{}: cannot open the {}: {}", path, what, std::strerror(errno));
+  if (!opened.valid()) fail(Mistake::no_file, "{}: cannot open the {}: {}", path, what, std::strerror(errno));
   struct stat info {};
   if (::fstat(fd_, &info) != 0) error(std::strerror(errno));
   if (S_ISDIR(info.st_mode)) fail("{}: is a folder, not a {}", path, what);

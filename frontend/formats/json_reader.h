@@ -1,6 +1,6 @@
 // A pull parser of JSON.
 #pragma once
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <cstdint>
 #include <string>
@@ -59,7 +59,7 @@ class JsonReader {
   }
   template <class... A>
   [[noreturn]] void error_at(unsigned line, fmt::format_string<A...> text, A&&... args) const {
-    fail("{}, line {}: {}{}", file_, line, part_.empty() ? "" : part_ + ": ",
+    fail(Mistake::damaged_file, "{}, line {}: {}{}", file_, line, part_.empty() ? "" : part_ + ": ",
          compose(text, std::forward<A>(args)...).c_str());
   }
 

@@ -5,7 +5,7 @@
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/text.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 
@@ -219,7 +219,7 @@ Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inpu
     }
   }
   if (!missing.empty()) {
-    fail("{}: no value for {}: {}", in_file(), detail::brief_list(missing),
+    fail(Mistake::missing_input, "{}: no value for {}: {}", in_file(), detail::brief_list(missing),
          params_file.empty() ? "give it as an input, or give a params file"
                              : fmt::format("it is no input and not in {}", params_file));
   }

@@ -214,7 +214,15 @@ PreparedModel Model::prepare(const std::map<std::string, Tensor>& inputs, const 
   }
   const auto begin = std::chrono::steady_clock::now();
   const ir::Graph graph = state_->to_graph(prepared->bound, options);
-  prepared->executable = compile(graph, compile_options_of(options));
+  CompileOptions compile_options = compile_options_of(options);
+  if (!compile_options.dump_dir.empty()) {
+    std::string types;
+    for (const auto& [name, value] : inputs)
+      types += (types.empty() ? "" : ", ") +
+               TensorType{TensorAccess::dtype(value), TensorAccess::shape(value)}.str();
+    compile_options.purpose = {types, "model", fmt::format("a model of a file, prepared for {}", types)};
+  }
+  prepared->executable = compile(graph, compile_options);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   const ExecutablePlan& plan = prepared->executable->plan();
   prepared->stats = {.compile_ms = took.count(),

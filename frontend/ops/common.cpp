@@ -54,9 +54,10 @@ Shape wanted_shape(const Primitives& p, const Attrs& a, std::string_view attr) {
 }
 
 int axis_of(std::int64_t axis, int rank) {
-  if (rank == 0) fail("axis {} does not exist: a scalar has no axes", axis);
+  if (rank == 0) fail(Mistake::no_axis, "axis {} does not exist: a scalar has no axes", axis);
   if (axis < -rank || axis >= rank)
     fail(
+        Mistake::no_axis,
         "axis {} does not exist in an array of {} axes: they are numbered from 0 to {}, or from the end from "
         "-1 to {}",
         axis, rank, rank - 1, -rank);
@@ -116,7 +117,8 @@ Value clipped_indices(Primitives& p, Value indices, std::int64_t extent) {
 
 namespace {
 [[noreturn]] void fail_dtypes(Primitives& p, Value a, Value b, std::string_view what) {
-  fail("{} takes arrays of one dtype, got {} and {}: convert one of them (astype, Cast; a network: cast)",
+  fail(Mistake::two_dtypes,
+       "{} takes arrays of one dtype, got {} and {}: convert one of them (astype, Cast; a network: cast)",
        what, name_of(p.dtype(a)), name_of(p.dtype(b)));
 }
 }  // namespace

@@ -2,7 +2,7 @@
 #pragma once
 #include "frontend/ops/families.h"
 #include "ir/at.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <string_view>
 #include <vector>

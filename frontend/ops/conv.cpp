@@ -15,20 +15,22 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
   ir::ConvSpec spec = conv_spec(a);
   const Shape& kernel = spec.window.kernel;
   if (data.rank() != kernel.rank() + 2)
-    fail("a kernel {} needs data of {} axes, got {}", kernel.str(), kernel.rank() + 2, data.str());
+    fail(Mistake::wrong_rank, "a kernel {} needs data of {} axes, got {}", kernel.str(), kernel.rank() + 2,
+         data.str());
   std::int64_t filters = count_of(a, "num_filter");
   if (spec.groups < 1 || data[1] % spec.groups != 0 || filters % spec.groups != 0)
     fail("num_group {} must divide the {} channels and the {} filters", spec.groups, data[1], filters);
   Shape expected{filters, data[1] / spec.groups};
   for (std::int64_t k : kernel) expected.push_back(k);
   if (!(weight == expected))
-    fail("Shape inconsistent, Provided = {}, inferred shape={}: the weight does not fit data of the shape {}",
+    fail(Mistake::weight_does_not_fit,
+         "Shape inconsistent, Provided = {}, inferred shape={}: the weight does not fit data of the shape {}",
          weight.str(), expected.str(), data.str());
   for (int i = 0; i < kernel.rank(); ++i)
     if (times(spec.window.dilate[at(i)], kernel[at(i)] - 1) - data[at(i + 2)] >=
         times(2, spec.window.pad_low[at(i)]))
-      fail("kernel size exceed input: kernel {} on data {} with pad {}", kernel.str(), data.str(),
-           spec.window.pad_low.str());
+      fail(Mistake::window_too_large, "kernel size exceed input: kernel {} on data {} with pad {}",
+           kernel.str(), data.str(), spec.window.pad_low.str());
   for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "Convolution");
   Value image = widen_factor(p, in[0]), filter = widen_factor(p, in[1]);
   Value y = p.convolution(image, filter, spec);
@@ -63,14 +65,15 @@ Values deconvolution(Primitives& p, Args in, const Attrs& a) {
   const Shape& kernel = spec.window.kernel;
   const int n = kernel.rank();
   if (data.rank() != n + 2)
-    fail("a kernel {} needs data of {} axes, got {}", kernel.str(), n + 2, data.str());
+    fail(Mistake::wrong_rank, "a kernel {} needs data of {} axes, got {}", kernel.str(), n + 2, data.str());
   std::int64_t filters = count_of(a, "num_filter");
   if (spec.groups < 1 || filters < 1 || data[1] % spec.groups != 0 || filters % spec.groups != 0)
     fail("num_group {} must divide the {} channels and the {} filters", spec.groups, data[1], filters);
   Shape expected{data[1], filters / spec.groups};
   for (std::int64_t k : kernel) expected.push_back(k);
   if (!(weight == expected))
-    fail("Shape inconsistent, Provided = {}, inferred shape={}: the weight does not fit data of the shape {}",
+    fail(Mistake::weight_does_not_fit,
+         "Shape inconsistent, Provided = {}, inferred shape={}: the weight does not fit data of the shape {}",
          weight.str(), expected.str(), data.str());
   Shape adjust = or_all(a.tuple("adj"), n, 0);
   require_sizes("adj", adjust, n, 0);
@@ -120,7 +123,7 @@ Values im2col(Primitives& p, Args in, const Attrs& a) {
   const int n = kernel.rank();
   Shape data = p.shape(in[0]);
   if (n < 1 || data.rank() != n + 2)
-    fail("a kernel {} needs data of {} axes, got {}", kernel.str(), n + 2, data.str());
+    fail(Mistake::wrong_rank, "a kernel {} needs data of {} axes, got {}", kernel.str(), n + 2, data.str());
   const Shape stride = or_all(a.tuple("stride"), n, 1), dilate = or_all(a.tuple("dilate"), n, 1);
   const Shape pad = or_all(a.tuple("pad"), n, 0);
   require_sizes("kernel", kernel, n, 1);
@@ -136,7 +139,9 @@ Values im2col(Primitives& p, Args in, const Attrs& a) {
   Shape step{1, 1}, counts;
   for (int i = 0; i < n; ++i) {
     const std::int64_t room = data[at(i + 2)] - times(dilate[at(i)], kernel[at(i)] - 1) - 1;
-    if (room < 0) fail("kernel size exceed input: kernel {} on data {}", kernel.str(), data.str());
+    if (room < 0)
+      fail(Mistake::window_too_large, "kernel size exceed input: kernel {} on data {}", kernel.str(),
+           data.str());
     step.push_back(stride[at(i)]);
     counts.push_back(room / stride[at(i)] + 1);
   }

@@ -17,6 +17,7 @@ Values fully_connected(Primitives& p, Args in, const Attrs& a) {
   std::int64_t k = flat ? Shape(data.dims().subspan(1)).elements() : data.back();
   if (k != weight[1])
     fail(
+        Mistake::weight_does_not_fit,
         "Shape inconsistent, Provided = [{},{}], inferred shape=({},{}): the weight does not fit data of the "
         "shape {}",
         weight[0], weight[1], hidden, k, data.str());

@@ -12,14 +12,15 @@ namespace {
 void require_dtype_of_first(Primitives& p, Args in) {
   for (Value v : in)
     if (p.dtype(v) != p.dtype(in[0]))
-      fail("operands have the dtypes {} and {}: convert one of them (astype, Cast)", name_of(p.dtype(in[0])),
-           name_of(p.dtype(v)));
+      fail(Mistake::two_dtypes, "operands have the dtypes {} and {}: convert one of them (astype, Cast)",
+           name_of(p.dtype(in[0])), name_of(p.dtype(v)));
 }
 
 std::pair<Value, Value> equal_pair(Primitives& p, Args in) {
   require_dtype_of_first(p, in);
   if (!(p.shape(in[0]) == p.shape(in[1])))
-    fail("operands have the shapes {} and {}, which must be equal: use the broadcast_ form of the operator",
+    fail(Mistake::no_broadcast,
+         "operands have the shapes {} and {}, which must be equal: use the broadcast_ form of the operator",
          p.shape(in[0]).str(), p.shape(in[1]).str());
   return {in[0], in[1]};
 }

@@ -114,7 +114,8 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   for (int i = 0; i < spatial; ++i) {
     std::int64_t room = data[at(i + 2)] + times(2, pad[at(i)]) - kernel[at(i)], s = stride[at(i)];
     if (kernel[at(i)] < 1 || s < 1 || pad[at(i)] < 0 || room < 0)
-      fail("kernel size exceed input: kernel {} on data {} with pad {} and stride {}", kernel.str(),
+      fail(Mistake::window_too_large,
+           "kernel size exceed input: kernel {} on data {} with pad {} and stride {}", kernel.str(),
            data.str(), pad.str(), stride.str());
     std::int64_t extent = (convention == "full" ? (room + s - 1) / s : room / s) + 1;
     out.push_back(extent);

@@ -23,7 +23,7 @@ Values dot(Primitives& p, Args in, const Attrs& a) {
   // last of rhs.
   std::int64_t k = ta ? l[0] : l.back(), rhs_k = tb ? r.back() : r[0];
   if (k != rhs_k)
-    fail("dot cannot multiply {} by {}{}: {} and {} differ", l.str(), r.str(),
+    fail(Mistake::no_product, "dot cannot multiply {} by {}{}: {} and {} differ", l.str(), r.str(),
          ta || tb ? " with these transposes" : "; dot(a, b, {.transpose_b = true}) multiplies rows by rows",
          k, rhs_k);
   Shape to;

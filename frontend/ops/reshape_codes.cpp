@@ -16,12 +16,12 @@ Shape filled_in(const Shape& from, const Shape& code, Shape to, int hole) {
     to[at(hole)] = 1;
     const std::int64_t known = to.elements();
     if (known == 0 || from.elements() % known != 0)
-      fail("reshape {} to {}: the elements do not divide", from.str(), code.str());
+      fail(Mistake::no_reshape, "reshape {} to {}: the elements do not divide", from.str(), code.str());
     to[at(hole)] = from.elements() / known;
   }
   if (to.elements() != from.elements())
-    fail("reshape {} to {}: {} elements cannot become {}", from.str(), code.str(), from.elements(),
-         to.elements());
+    fail(Mistake::no_reshape, "reshape {} to {}: {} elements cannot become {}", from.str(), code.str(),
+         from.elements(), to.elements());
   return to;
 }
 
@@ -50,7 +50,7 @@ std::optional<ReshapeSteps> steps_by(const Shape& code, std::int64_t first_code,
 
 Shape reshape_target(const Shape& from, const Shape& code) {
   const auto refuse = [&](std::string_view why) {
-    fail("cannot make {} of shape {}: {}", code.str(), from.str(), why);
+    fail(Mistake::no_reshape, "cannot make {} of shape {}: {}", code.str(), from.str(), why);
   };
   Shape to;
   std::size_t next = 0;  // the next axis of `from`

@@ -2,8 +2,8 @@
 #include "frontend/symbol/symbol_graph.h"
 
 #include "frontend/symbol/json/symbol_legacy.h"
-#include "runtime/fail.h"
 #include "runtime/log.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -26,11 +26,13 @@ void read_attributes(ir::Node& node) {
     const ir::AttrSpec* spec = node.op->attr(key);
     // An operator without attributes accepts any, as in MXNet.
     if (!spec && node.op->attrs.empty()) continue;
-    if (!spec) fail("the operator has no attribute \"{}\"; {}", key, known_attributes(*node.op));
+    if (!spec)
+      fail(Mistake::unknown_attribute, "the operator has no attribute \"{}\"; {}", key,
+           known_attributes(*node.op));
     try {
       given.set(spec->name, ir::parse_attr(*spec, text));
     } catch (const Error& e) {
-      fail("the attribute \"{}\" = \"{}\": {}", key, text, e.what());
+      fail(Mistake::attribute_value, "the attribute \"{}\" = \"{}\": {}", key, text, e.what());
     }
   }
   node.attrs = node.op->complete(given);
@@ -325,7 +327,7 @@ void require_known_operators(const std::vector<ir::NodePtr>& nodes, const std::s
   const std::string in = file.empty() ? "the symbol" : file;
   const UnknownOperator& first = unknown.list[0];
   if (unknown.list.size() == 1 && first.nodes == 1)
-    fail("{}: Kiln has no operator {}; `kiln ops` lists those it has",
+    fail(Mistake::unknown_operator, "{}: Kiln has no operator {}; `kiln ops` lists those it has",
          place_in_file(in, *first.first, first.number), named(first).c_str());
   constexpr std::size_t shown = 100;  // more than any program has
   std::string list;
@@ -335,7 +337,8 @@ void require_known_operators(const std::vector<ir::NodePtr>& nodes, const std::s
                         place_in_file(in, *u.first, u.number));
   }
   if (unknown.list.size() > shown) list += fmt::format("\n  and {} more", unknown.list.size() - shown);
-  fail("{}: Kiln lacks some of its operators; `kiln ops` lists those it has{}", in, list.c_str());
+  fail(Mistake::unknown_operator, "{}: Kiln lacks some of its operators; `kiln ops` lists those it has{}", in,
+       list.c_str());
 }
 
 }  // namespace kiln

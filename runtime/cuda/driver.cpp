@@ -2,7 +2,7 @@
 #include "runtime/cuda/driver.h"
 
 #include "runtime/env.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <dlfcn.h>
 #include <string>
@@ -15,10 +15,10 @@ void* open_library(const std::string& path, bool from_environment) {
   if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   const char* const why = ::dlerror();
   if (from_environment) fail("KILN_CUDA_DRIVER={}: {}", path, why);
-  fail(
-      "there is no CUDA driver on this machine ({}): install NVIDIA's driver, or use the device cpu. In a "
-      "container, the driver's libraries must be mounted",
-      why);
+  fail(Mistake::no_gpu,
+       "there is no CUDA driver on this machine ({}): install NVIDIA's driver, or use the device cpu. In a "
+       "container, the driver's libraries must be mounted",
+       why);
 }
 
 /// The functions of a driver's library. Drivers of CUDA 11.3 or later look a function up by a version of
@@ -66,7 +66,8 @@ Driver load_driver() {
   const int result = d.init(0);
   int count = 0;
   if (result == no_device || (result == 0 && d.device_count(&count) == 0 && count == 0))
-    fail("the CUDA driver finds no GPU on this machine: use the device cpu, or look at CUDA_VISIBLE_DEVICES");
+    fail(Mistake::no_gpu,
+         "the CUDA driver finds no GPU on this machine: use the device cpu, or look at CUDA_VISIBLE_DEVICES");
   if (result != 0) {
     const char* name = nullptr;
     d.error_name(result, &name);

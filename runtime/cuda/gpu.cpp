@@ -9,7 +9,7 @@
 #include "runtime/cuda/stream.h"
 #include "runtime/cuda/transfer.h"
 #include "runtime/env.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <array>
 #include <map>
@@ -227,7 +227,8 @@ std::unique_ptr<Gpu> open_gpu(int id) {
   int count = 0, device = 0;
   check(d.device_count(&count), "counting the GPUs");
   if (id < 0 || id >= count)
-    fail("there is no device cuda({}): this machine has {} GPU{}", id, count, count == 1 ? "" : "s");
+    fail(Mistake::no_gpu, "there is no device cuda({}): this machine has {} GPU{}", id, count,
+         count == 1 ? "" : "s");
   check(d.device(&device, id), "finding the GPU");
   const auto attribute = [&](nvidia::Attribute which) {
     int value = 0;

@@ -23,7 +23,7 @@ Kernels dumped(const Net::Body& body, const Tensors& in) {
   static const std::regex kernel("kernel [0-9a-f]{16}([0-9a-f]{16}): (.*)");
   Kernels kernels;
   for (const auto& of_compilation : fs::directory_iterator(folder.path)) {
-    std::ifstream file(of_compilation.path() / "7_plan.txt");
+    std::ifstream file(of_compilation.path() / "7_plan.txt");  // the index has none
     std::smatch found;
     for (std::string line; std::getline(file, line);)
       if (std::regex_match(line, found, kernel)) kernels.emplace(found[1], found[2]);

@@ -16,6 +16,7 @@ void add_dump(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
 void add_cache(CLI::App& app, Action& action);
 
 /// Exit statuses of all subcommands.

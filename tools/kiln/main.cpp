@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   app.add_subcommand("opt", "Kiln's passes and dialect in an mlir-opt: FILE.mlir PASSES");
   add_info(app, action);
   add_ops(app, action);
+  add_explain(app, action);
   add_cache(app, action);
   app.footer("Exit status: 0 ok, 1 bad input, 2 usage, 3 internal error.");
 

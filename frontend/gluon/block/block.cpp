@@ -6,7 +6,7 @@
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/tensor/text.h"
 #include "runtime/dynamic_type.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 
@@ -75,11 +75,11 @@ void Block::register_child(std::shared_ptr<Block> block, const std::string& name
   if (!block) fail("{}A null pointer cannot be a child", line_prefix(where));
   BlockState& s = *state_;  // not state(), which needs the class: this object may be under construction
   if (s.hybrid && !block->is_hybrid())
-    fail(
-        "{}Children of HybridBlock must also be HybridBlock, but {} has type {}. If you are using "
-        "Sequential, "
-        "please try HybridSequential instead.",
-        line_prefix(where), block->str(), block->class_name());
+    fail(Mistake::eager_child,
+         "{}Children of HybridBlock must also be HybridBlock, but {} has type {}. If you are using "
+         "Sequential, "
+         "please try HybridSequential instead.",
+         line_prefix(where), block->str(), block->class_name());
   if (block->state_ == state_) fail("{}A block cannot be its own child", line_prefix(where));
   block->state();
   s.structure->changed();

@@ -8,7 +8,7 @@
 #include "frontend/symbol/symbol_tensor.h"
 #include "frontend/trace/symbol_trace.h"
 #include "frontend/view/view.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 #include <optional>
@@ -61,7 +61,8 @@ Tensors Block::call(std::span<const Tensor> inputs, Where where) const {
   const std::source_location line = CallSite::resolve(where);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!inputs[i].defined())
-      fail("{}Input {} of the block {} is an undefined Tensor", line_prefix(line), i, name());
+      fail(Mistake::undefined_tensor, "{}Input {} of the block {} is an undefined Tensor", line_prefix(line),
+           i, name());
   if (!Trace::current() && is_symbolic(inputs)) {
     Tensors out;
     {
@@ -129,16 +130,20 @@ Tensors Block::operator()(const Tensors& inputs, Where where) const {
 }
 
 Tensor Block::forward() {
-  fail("{}{} defines no forward() without tensors", line_prefix(CallSite::caller()), class_name());
+  fail(Mistake::wrong_arity, "{}{} defines no forward() without tensors", line_prefix(CallSite::caller()),
+       class_name());
 }
 Tensor Block::forward(const Tensor&) {
-  fail("{}{} defines no forward() of one tensor", line_prefix(CallSite::caller()), class_name());
+  fail(Mistake::wrong_arity, "{}{} defines no forward() of one tensor", line_prefix(CallSite::caller()),
+       class_name());
 }
 Tensor Block::forward(const Tensor&, const Tensor&) {
-  fail("{}{} defines no forward() of two tensors", line_prefix(CallSite::caller()), class_name());
+  fail(Mistake::wrong_arity, "{}{} defines no forward() of two tensors", line_prefix(CallSite::caller()),
+       class_name());
 }
 Tensor Block::forward(const Tensor&, const Tensor&, const Tensor&) {
-  fail("{}{} defines no forward() of three tensors", line_prefix(CallSite::caller()), class_name());
+  fail(Mistake::wrong_arity, "{}{} defines no forward() of three tensors", line_prefix(CallSite::caller()),
+       class_name());
 }
 Tensors Block::forward(const Tensors& in) {
   switch (in.size()) {
@@ -151,7 +156,7 @@ Tensors Block::forward(const Tensors& in) {
     case 3:
       return {forward(in[0], in[1], in[2])};
     default:
-      fail("{}{} defines no forward() of {} tensors; override forward(const Tensors&)",
+      fail(Mistake::wrong_arity, "{}{} defines no forward() of {} tensors; override forward(const Tensors&)",
            line_prefix(CallSite::caller()), class_name(), in.size());
   }
 }

@@ -3,7 +3,7 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/text.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/io.h>
 
@@ -67,6 +67,7 @@ void load(const Block& block, const std::string& path, const LoadOptions& option
       });
       if (!found)
         fail(
+            Mistake::missing_parameter,
             "{}: there are no values for parameter '{}', only for {}; load with {{.allow_missing = true}} to "
             "keep its current values",
             path, p.path, detail::brief_list(names));
@@ -84,7 +85,8 @@ void load(const Block& block, const std::string& path, const LoadOptions& option
     } else if (!options.ignore_extra) {
       std::vector<std::string> known;
       for (const auto& p : params) known.push_back(p.path);
-      fail("{}: there is no parameter '{}', only {}; load with {{.ignore_extra = true}} to ignore it", path,
+      fail(Mistake::extra_parameter,
+           "{}: there is no parameter '{}', only {}; load with {{.ignore_extra = true}} to ignore it", path,
            a.name, detail::brief_list(known));
     }
   }

@@ -66,6 +66,7 @@ struct BlockState {
   /// The source locations of add(), if the children were added by it.
   std::unordered_map<const Block*, std::source_location> added_at;
   std::set<std::string> child_names;  // of the Child members
+  int attributes = 0;                 // the number of its Attrs
   bool hybrid = false;                // a HybridBlock, whose children all are
   bool container = false;             // a Sequential or HybridSequential
   bool library = false;               // a block of the library: operators inside belong to the caller's line

@@ -10,8 +10,8 @@
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
 #include "frontend/trace/symbol_trace.h"
-#include "runtime/fail.h"
 #include "runtime/log.h"
+#include "runtime/messages.h"
 
 #include <kiln/io.h>
 #include <kiln/symbol.h>
@@ -51,24 +51,25 @@ const ir::Node* with_own_mode(const std::vector<ir::NodePtr>& nodes) {
 void require_pure(const detail::TracedCall& call, std::source_location where) {
   for (const ir::Graph::Write& w : call.graph.writes) {
     const std::string line = w.value.node->location.str();
-    fail(
-        "{}{}hybrid_forward writes into '{}', and a symbol file cannot express writes. Compute a new tensor "
-        "instead of the write (y = x + 1 for x += 1), call the network and export "
-        "again",
-        line, line.empty() ? "" : ": ", call.graph.inputs[w.input]->name);
+    fail(Mistake::cannot_export,
+         "{}{}hybrid_forward writes into '{}', and a symbol file cannot express writes. Compute a new tensor "
+         "instead of the write (y = x + 1 for x += 1), call the network and export "
+         "again",
+         line, line.empty() ? "" : ": ", call.graph.inputs[w.input]->name);
   }
   if (const ir::Node* const node = with_own_mode(ir::topological_order(call.graph.outputs))) {
     const std::string line = node->location.str();
-    fail(
-        "{}{}the {} '{}' runs in {} mode, in a scope of hybrid_forward that changes the mode of the call, "
-        "and a "
-        "symbol file has one mode for all operators. Say it by the operator's attributes (use_global_stats "
-        "of "
-        "BatchNorm, mode = \"always\" of Dropout), or call the network in that mode and export again",
-        line, line.empty() ? "" : ": ", node->op_name, node->name, *node->train ? "training" : "prediction");
+    fail(Mistake::cannot_export,
+         "{}{}the {} '{}' runs in {} mode, in a scope of hybrid_forward that changes the mode of the call, "
+         "and a "
+         "symbol file has one mode for all operators. Say it by the operator's attributes (use_global_stats "
+         "of "
+         "BatchNorm, mode = \"always\" of Dropout), or call the network in that mode and export again",
+         line, line.empty() ? "" : ": ", node->op_name, node->name, *node->train ? "training" : "prediction");
   }
   if (call.other_values)
     fail(
+        Mistake::cannot_export,
         "{}the latest call of hybrid_forward ran eagerly, because {}: its recording, and so a file, computes "
         "other values. Let hybrid_forward do without it, call the network and export again",
         line_prefix(where), call.eager_because);
@@ -110,11 +111,11 @@ std::string symbol_text(const detail::TracedCall& call, const SizeDependence& si
 void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where where) const {
   const auto latest = detail::BlockAccess::latest(*this);
   if (!latest)
-    fail(
-        "{}export_model() writes what a call recorded, and {} has recorded none: call hybridize() and then "
-        "the block "
-        "on a tensor, at least once",
-        line_prefix(where), name());
+    fail(Mistake::not_hybridized,
+         "{}export_model() writes what a call recorded, and {} has recorded none: call hybridize() and then "
+         "the block "
+         "on a tensor, at least once",
+         line_prefix(where), name());
   if (epoch < 0) fail("{}export_model() takes an epoch of 0 or more, not {}", line_prefix(where), epoch);
   require_pure(*latest, where);
   const SizeDependence sizes = find_size_dependence(const_cast<HybridBlock&>(*this), *latest, where);

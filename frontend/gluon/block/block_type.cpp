@@ -3,7 +3,7 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/tensor/text.h"
 #include "runtime/dynamic_type.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <cxxabi.h>
 #include <string>
@@ -55,7 +55,7 @@ void Block::fail_type(std::string_view wanted) const {
 }
 
 void detail::fail_undefined_child(const std::string& name) {
-  fail("The child '{}' is used before a block was assigned to it.", name);
+  fail(Mistake::undefined_child, "The child '{}' is used before a block was assigned to it.", name);
 }
 
 }  // namespace kiln

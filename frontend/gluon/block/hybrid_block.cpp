@@ -9,7 +9,7 @@
 #include "frontend/trace/call_trace.h"
 #include "frontend/trace/naming.h"
 #include "runtime/dynamic_type.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 #include <optional>
@@ -109,6 +109,7 @@ std::vector<CompiledCall> HybridBlock::compiled_calls() const {
     c.train = call->signature.train;
     c.compiled = code != nullptr;
     c.eager_because = call->eager_because;
+    c.reason = call->reason;
     if (!code) continue;
     const ExecutablePlan& plan = code->plan();
     c.kernels = kernel_count(plan);
@@ -166,9 +167,11 @@ void HybridBlock::infer_shape(const Tensors& inputs) {
 namespace {
 
 [[noreturn]] void no_form(const HybridBlock& block, std::string_view tensors) {
-  throw NoForm(fmt::format(
-      "{}{} defines no hybrid_forward() of {}: call it with as many as it takes, or override that form",
-      line_prefix(CallSite::caller()), block.class_name(), tensors));
+  throw NoForm(numbered(
+      fmt::format(
+          "{}{} defines no hybrid_forward() of {}: call it with as many as it takes, or override that form",
+          line_prefix(CallSite::caller()), block.class_name(), tensors),
+      Mistake::wrong_arity));
 }
 
 }  // namespace
@@ -190,7 +193,8 @@ Tensors HybridBlock::hybrid_forward(F& F, const Tensors& in) {
     case 3:
       return {hybrid_forward(F, in[0], in[1], in[2])};
     default:
-      fail("{}{} defines no hybrid_forward() of {} tensors; override hybrid_forward(F&, const Tensors&)",
+      fail(Mistake::wrong_arity,
+           "{}{} defines no hybrid_forward() of {} tensors; override hybrid_forward(F&, const Tensors&)",
            line_prefix(CallSite::caller()), class_name(), in.size());
   }
 }

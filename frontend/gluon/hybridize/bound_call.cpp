@@ -6,7 +6,7 @@
 #include "frontend/call/random_state.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/bound_call.h>
 
@@ -81,10 +81,10 @@ const Tensors& BoundCall::run(Where where) {
     fail("{}The call of {} was bound {} numpy mode: bind one for each mode", line_prefix(where), s.block,
          s.call->signature.numpy ? "in" : "outside of");
   if (!s.current())
-    fail(
-        "{}The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
-        "that it holds): bind it again",
-        line_prefix(where), s.block);
+    fail(Mistake::changed_since_bind,
+         "{}The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
+         "that it holds): bind it again",
+         line_prefix(where), s.block);
   const auto begin = [&] {
     if (s.code.writes_arguments()) s.call->end_history(s.inputs);
     s.end_histories_of_results();
@@ -129,7 +129,8 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) const {
   detail::BlockState& s = state();
   const std::source_location line = CallSite::resolve(where);
   if (!s.active)
-    fail("{}bind() is for a compiled call: hybridize() the block {} first", line_prefix(line), name());
+    fail(Mistake::not_hybridized, "{}bind() is for a compiled call: hybridize() the block {} first",
+         line_prefix(line), name());
   if (!s.hooks.empty())
     fail("{}The block {} has hooks, which a bound call would not run: detach them, or call the block",
          line_prefix(line), name());

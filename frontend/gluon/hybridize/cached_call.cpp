@@ -7,13 +7,13 @@
 #include "frontend/call/random_state.h"
 #include "frontend/call/readable.h"
 #include "frontend/gluon/block/block_state.h"
+#include "frontend/gluon/hybridize/recording_history.h"
 #include "frontend/gluon/hybridize/recording_table.h"
 #include "frontend/tensor/elements.h"
 #include "frontend/tensor/view_scope.h"
 #include "frontend/view/view.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
-#include "runtime/log.h"
 #include "runtime/once.h"
 #include "runtime/small_array.h"
 
@@ -266,6 +266,7 @@ void TracedCall::fill_results(std::span<const Tensor> inputs, std::span<std::sha
   }
 }
 
+CachedCall::CachedCall() : history_(std::make_unique<detail::RecordingHistory>()) {}
 CachedCall::~CachedCall() { delete published_.load(std::memory_order_acquire); }
 
 inline const TracedCall* CachedCall::find(std::span<const Tensor> inputs, CallMode mode) const {
@@ -342,7 +343,6 @@ std::shared_ptr<const TracedCall> CachedCall::find_or_trace(HybridBlock& block,
   }
   const ForkGuard guard;  // a child of fork() would wait for the recordings in progress for ever
   RecordingTable::Calls calls = published_calls();
-  const bool first = calls.empty();
   const std::size_t stale = std::erase_if(calls, [](const auto& c) { return !c->current(); });
   std::unique_ptr<Retirable> replaced;
   detail::recording_counts.dropped += stale;
@@ -350,15 +350,10 @@ std::shared_ptr<const TracedCall> CachedCall::find_or_trace(HybridBlock& block,
   in_progress_.push_back(&signature);
   lock.unlock();
   retire(Domain::recordings, std::move(replaced));
-  log_line(LogCategory::compile, "{}: recording for {} ({})", block.name(), signature.str(),
-           first       ? "first call"
-           : stale > 0 ? "the network has changed"
-                       : "new signature");
-
   std::shared_ptr<TracedCall> made;
   std::exception_ptr error;
   try {
-    made = detail::trace_call(block, signature, inputs, mode.recording);
+    made = detail::trace_call(block, signature, inputs, mode.recording, *history_);
   } catch (...) {
     error = std::current_exception();
   }

@@ -71,6 +71,7 @@ struct CallMode {
 
 namespace detail {
 
+class RecordingHistory;
 class RecordingTable;
 
 /// The recordings of the process; see kiln/stats.h.
@@ -132,6 +133,8 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
   std::shared_ptr<const Executable> executable;
   /// The reason if `executable` is null.
   std::string eager_because;
+  /// Why it was recorded, and the cost.
+  RecordingReason reason;
   /// Whether the reason is that the recording computes other values than the program.
   bool other_values = false;
   /// Types and bytes of the arrays that a run allocates for results.
@@ -257,7 +260,7 @@ Check check_from_environment();
 /// recordings are equal.
 class CachedCall {
  public:
-  CachedCall() = default;
+  CachedCall();
   ~CachedCall();
   CachedCall(const CachedCall&) = delete;
 
@@ -293,14 +296,16 @@ class CachedCall {
   mutable Mutex mutex_;
   std::condition_variable_any done_;
   std::vector<const CallSignature*> in_progress_;
+  const std::unique_ptr<detail::RecordingHistory> history_;
 };
 
 namespace detail {
 
 /// Records hybrid_forward for `signature` and compiles it, or takes the code of an equal recording of the
-/// block.
+/// block. `history`: of the object.
 std::shared_ptr<TracedCall> trace_call(HybridBlock& block, CallSignature signature,
-                                       std::span<const Tensor> inputs, bool recording);
+                                       std::span<const Tensor> inputs, bool recording,
+                                       RecordingHistory& history);
 /// A recording without code.
 struct Recorded {
   std::shared_ptr<TracedCall> call;

@@ -8,8 +8,8 @@
 #include "frontend/tensor/bits.h"
 #include "frontend/tensor/elements.h"
 #include "runtime/env.h"
-#include "runtime/fail.h"
 #include "runtime/log.h"
+#include "runtime/messages.h"
 #include "runtime/once.h"
 
 #include <algorithm>
@@ -39,12 +39,15 @@ constexpr const char* remedy =
 std::string line_of(const std::string& line) { return line.empty() ? line : line + ": "; }
 
 [[noreturn]] void fail_stale(const HybridBlock& block, const TracedCall& call, const RecordingDifference& d) {
-  fail("{}{} does not compute what was recorded for {}: at {}, {} was {} and is {} now. {}", line_of(d.line),
+  fail(Mistake::untracked_state,
+       "{}{} does not compute what was recorded for {}: at {}, {} was {} and is {} now. {}", line_of(d.line),
        block.name(), call.signature.str(), d.node, d.what, d.was, d.now, remedy);
 }
 
 void check_recording(HybridBlock& block, const TracedCall& call, std::span<const Tensor> inputs) {
   const CheckScope scope;
+  log_line(LogCategory::compile, "{}: recorded again for {}, as Check::recording asks; nothing is compiled",
+           block.name(), call.signature.str());
   const detail::Recorded again = detail::record_call(block, call.signature, inputs, detail::is_recording());
   if (const auto d = detail::recording_difference(call, *again.call)) fail_stale(block, call, *d);
 }

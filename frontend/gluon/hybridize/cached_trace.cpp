@@ -5,6 +5,7 @@
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/hybridize/recording_difference.h"
+#include "frontend/gluon/hybridize/recording_history.h"
 #include "frontend/tensor/view_scope.h"
 #include "frontend/trace/call_trace.h"
 #include "frontend/trace/traced_view.h"
@@ -13,6 +14,7 @@
 #include "runtime/log.h"
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 
 namespace kiln {
@@ -238,6 +240,7 @@ void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& 
           !detail::code_difference(*other, call)) {
         call.executable = other->executable;
         call.joint = other->joint;
+        call.reason.kernels_reused = call.executable->plan().kernels.size();
         return;
       }
   }
@@ -245,7 +248,10 @@ void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& 
   options.precision = call.precision();
   options.fuse = options.fuse && o.fuse;
   if (!o.dump_dir.empty()) options.dump_dir = o.dump_dir;
+  detail::set_purpose(options, call.reason);
   call.executable = compile(graph, options);
+  call.reason.kernels_compiled = call.executable->plan().kernels_compiled;
+  call.reason.kernels_reused = call.executable->plan().kernels_reused;
   call.joint = std::make_shared<detail::JointCodes>(graph, o.recompute, options);
 }
 
@@ -275,18 +281,24 @@ detail::Recorded detail::record_call(HybridBlock& block, CallSignature signature
 }
 
 std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature signature,
-                                               std::span<const Tensor> inputs, bool recording) {
+                                               std::span<const Tensor> inputs, bool recording,
+                                               RecordingHistory& history) {
+  const auto started = std::chrono::steady_clock::now();
   const auto [call, graph] = record_call(block, std::move(signature), inputs, recording);
   BlockState& state = BlockAccess::state(block);
   if ((call->writes_inputs && call->signature.shares_arrays()) || call->overlaps(inputs)) {
     call->eager_because = "it writes to an array that is also another argument";
     call->other_values = true;
   }
+  call->reason = history.reason(block, *call, block.name());
   if (call->eager_because.empty())
     compile_call(state, *call, graph);
   else
     log_line(LogCategory::compile, "{}: calls for {} run eagerly: {}", block.name(), call->signature.str(),
              call->eager_because);
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started;
+  call->reason.milliseconds = took.count();
+  history.report(block, *call, call->reason);
   const std::lock_guard lock(state.recordings_mutex);
   std::erase_if(state.recordings, [](const auto& weak) { return weak.expired(); });
   state.recordings.push_back(call);

@@ -2,7 +2,7 @@
 #include "frontend/call/line.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/text.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/io.h>
 
@@ -270,14 +270,15 @@ void detail::load_by_name(const ParameterDict& dict, std::vector<NamedArray> loa
   if (!options.allow_missing)
     for (const Parameter& p : dict)
       if (!by_name.contains(p.name()))
-        fail("{}: there are no values for parameter '{}', only for {}{}", path, p.name(),
-             detail::brief_list(names), naming_advice);
+        fail(Mistake::missing_parameter, "{}: there are no values for parameter '{}', only for {}{}", path,
+             p.name(), detail::brief_list(names), naming_advice);
   for (const NamedArray& a : loaded) {
     const auto it = state.index.find(a.name);
     if (it != state.index.end()) {
       detail::ParameterAccess::load(state.items[it->second], a.array, options.cast_dtype);
     } else if (!options.ignore_extra) {
-      fail("{}: there is no parameter '{}', only {}; load with {{.ignore_extra = true}} to ignore it{}", path,
+      fail(Mistake::extra_parameter,
+           "{}: there is no parameter '{}', only {}; load with {{.ignore_extra = true}} to ignore it{}", path,
            a.name, detail::brief_list(dict.keys()), naming_advice);
     }
   }

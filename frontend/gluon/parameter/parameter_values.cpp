@@ -6,8 +6,8 @@
 #include "frontend/gluon/parameter/initial_values.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/elements.h"
-#include "runtime/fail.h"
 #include "runtime/log.h"
+#include "runtime/messages.h"
 
 #include <kiln/autograd.h>
 
@@ -55,21 +55,23 @@ void publish(ParameterState& p, Tensor data) {
 
 [[noreturn]] void no_values(const ParameterState& p, std::source_location where) {
   if (p.deferred)
-    throw DeferredInitializationError(fmt::format(
-        "{}Parameter '{}' has not been initialized yet because initialization was deferred: its shape {} "
-        "follows from the first call. Call the network on one batch first, or give the sizes where its "
-        "layer is made (in_units, in_channels)",
-        line_prefix(where), p.name, p.shape.str()));
+    throw DeferredInitializationError(numbered(
+        fmt::format(
+            "{}Parameter '{}' has not been initialized yet because initialization was deferred: its shape {} "
+            "follows from the first call. Call the network on one batch first, or give the sizes where its "
+            "layer is made (in_units, in_channels)",
+            line_prefix(where), p.name, p.shape.str()),
+        Mistake::deferred));
   if (!p.listed)
-    fail(
-        "{}Parameter '{}' has not been initialized, and it belongs to no block, so that the initialize() of "
-        "a "
-        "network does not reach it, nor do save_parameters() and a Trainer. Let the block make it: in the "
-        "constructor {} = params().get(\"{}\", {{...}}). One outside of networks has an initialize() of its "
-        "own",
-        line_prefix(where), p.name, p.name, p.name);
+    fail(Mistake::not_initialized,
+         "{}Parameter '{}' has not been initialized, and it belongs to no block, so that the initialize() of "
+         "a "
+         "network does not reach it, nor do save_parameters() and a Trainer. Let the block make it: in the "
+         "constructor {} = params().get(\"{}\", {{...}}). One outside of networks has an initialize() of its "
+         "own",
+         line_prefix(where), p.name, p.name, p.name);
   const std::string unregistered = detail::unregistered_block();
-  fail("{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
+  fail(Mistake::not_initialized, "{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
        unregistered.empty() ? "call initialize() on the network first" : unregistered);
 }
 
@@ -105,9 +107,10 @@ void ParameterAccess::finish_deferred(const Parameter& p) {
   if (s.ready.load(std::memory_order_acquire) || !s.deferred) return;
   if (!s.shape_known())
     throw DeferredInitializationError(
-        "Parameter '" + s.name + "' cannot be initialized: its shape " + s.shape.str() +
-        " does not follow from the inputs of the first call. Give the whole shape where the "
-        "parameter is made, or override infer_shape() in its block.");
+        numbered("Parameter '" + s.name + "' cannot be initialized: its shape " + s.shape.str() +
+                     " does not follow from the inputs of the first call. Give the whole shape where the "
+                     "parameter is made, or override infer_shape() in its block.",
+                 Mistake::deferred));
   publish(s, initial_values(s, *s.deferred));
 }
 
@@ -116,14 +119,15 @@ void ParameterAccess::load(const Parameter& p, const Tensor& values, bool cast_d
   std::unique_lock lock(s.mutex);
   const auto shape = merged(s.shape, values.shape());
   if (!shape)
-    fail("Parameter '{}' has the shape {} and cannot take the saved values, of shape {}", s.name,
+    fail(Mistake::saved_shape,
+         "Parameter '{}' has the shape {} and cannot take the saved values, of shape {}", s.name,
          s.shape.str(), values.shape().str());
   if (values.dtype() != s.options.dtype && !cast_dtype)
-    fail(
-        "Parameter '{}' is {} and the saved values are {}: cast() the network to {}, or load with "
-        "{{.cast_dtype = "
-        "true}}",
-        s.name, name_of(s.options.dtype), name_of(values.dtype()), name_of(values.dtype()));
+    fail(Mistake::saved_dtype,
+         "Parameter '{}' is {} and the saved values are {}: cast() the network to {}, or load with "
+         "{{.cast_dtype = "
+         "true}}",
+         s.name, name_of(s.options.dtype), name_of(values.dtype()), name_of(values.dtype()));
   s.shape = *shape;
   if (!s.ready) {
     // An array just read, which the caller's list alone holds, becomes the parameter's without a copy.

@@ -27,6 +27,11 @@ void Dependencies::add(const std::shared_ptr<Revision>& revision) {
   entries_.push_back({revision, revision->count(), revision->alive()});
 }
 
+void Dependencies::add(AttributeRead read) {
+  const auto known = [&](const AttributeRead& r) { return r.block == read.block && r.name == read.name; };
+  if (std::none_of(attributes_.begin(), attributes_.end(), known)) attributes_.push_back(std::move(read));
+}
+
 void Dependencies::settle() {
   std::erase_if(entries_, [](const Entry& e) { return e.alive && !e.revision->alive(); });
   known_.clear();
@@ -45,6 +50,8 @@ bool Dependencies::alive() const {
 DependencyScope::DependencyScope(Dependencies& into) : outer_(std::exchange(current, &into)) {}
 DependencyScope::~DependencyScope() { current = outer_; }
 
+bool has_dependencies() { return current != nullptr; }
+
 void depend_on(const std::shared_ptr<Revision>& revision) {
   if (current) current->add(revision);
 }
@@ -53,11 +60,20 @@ void depend_on_tree(const BlockState& block) {
   if (current) add_tree(block, *current);
 }
 
-AttrOwner::AttrOwner(const HybridBlock* owner) {
+AttrOwner::AttrOwner(const HybridBlock* owner, std::string name) : name_(std::move(name)) {
   if (!owner) fail("An Attr needs the block that it belongs to: Attr<float> scale{{this, 2.0f}};");
-  revision_ = BlockAccess::unnamed_state(*owner).structure;
+  BlockState& state = BlockAccess::unnamed_state(*owner);
+  revision_ = state.structure;
+  const int number = ++state.attributes;
+  if (name_.empty()) name_ = fmt::format("number {}", number);
 }
-void AttrOwner::read() const { depend_on(revision_); }
+bool AttrOwner::read() const {
+  depend_on(revision_);
+  return has_dependencies();
+}
+void AttrOwner::note(const std::string& value) const {
+  if (current) current->add(AttributeRead{revision_.get(), name_, value});
+}
 void AttrOwner::changed() const { revision_->changed(); }
 bool AttrOwner::left_for(const AttrOwner& o) const { return revision_->left_for.lock() == o.revision_; }
 

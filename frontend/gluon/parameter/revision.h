@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -45,9 +46,19 @@ class Revision {
   std::atomic<bool> alive_{true}, watched_{false};
 };
 
+/// The value of an Attr as text, as a recording read it.
+struct AttributeRead {
+  const Revision* block;  ///< of the Attr's owner; only compared
+  std::string name, value;
+  bool operator==(const AttributeRead&) const = default;
+};
+
 /// The revisions of a recording's dependencies at the time of recording.
 class Dependencies {
  public:
+  /// Notes the first value of an Attr that is read.
+  void add(AttributeRead read);
+  const std::vector<AttributeRead>& attributes() const { return attributes_; }
   /// Adds the current revision unless present, so that a change during the recording counts as one.
   void add(const std::shared_ptr<Revision>& revision);
   bool contains(const Revision* revision) const { return known_.contains(revision); }
@@ -64,6 +75,7 @@ class Dependencies {
   };
   std::vector<Entry> entries_;
   std::unordered_set<const Revision*> known_;
+  std::vector<AttributeRead> attributes_;
 };
 
 /// During its lifetime, reads on this thread are added to the dependencies.
@@ -77,6 +89,8 @@ class DependencyScope {
   Dependencies* outer_;
 };
 
+/// Whether this thread records dependencies.
+bool has_dependencies();
 /// Makes this thread's recording, if any, depend on it.
 void depend_on(const std::shared_ptr<Revision>& revision);
 /// The same for a block and its descendants.

@@ -3,7 +3,7 @@
 #include "frontend/gluon/trainer/options.h"
 #include "ir/nearest_name.h"
 #include "runtime/dynamic_type.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/f.h>
 #include <kiln/optimizers.h>
@@ -92,7 +92,7 @@ std::shared_ptr<Optimizer> create(std::string_view name, const Options& options,
     std::vector<std::string_view> names;
     for (const Known& k : known) names.push_back(k.name);
     const std::string_view near = ir::nearest_name(lower, names);
-    fail("there is no optimizer '{}'{}; there are {}", std::string(name),
+    fail(Mistake::unknown_optimizer, "there is no optimizer '{}'{}; there are {}", std::string(name),
          near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
          fmt::format("{}", fmt::join(names, ", ")));
   });

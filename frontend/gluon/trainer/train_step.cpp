@@ -4,6 +4,7 @@
 #include "frontend/call/line.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/gluon/hybridize/recording_history.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/trainer/trainer_state.h"
 #include "runtime/fail.h"
@@ -14,6 +15,7 @@
 #include <kiln/train_step.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace kiln {
@@ -156,6 +158,7 @@ struct TrainStep::State {
   LossOfNetwork block;
   std::vector<std::shared_ptr<CompiledStep>> steps;  // the last used first
   bool compiled = false;
+  detail::RecordingHistory history;
 
   State(HybridBlock& n, loss::Loss& l, std::weak_ptr<const void> na, std::weak_ptr<const void> la,
         const Trainer& t)
@@ -201,6 +204,13 @@ struct TrainStep::State {
       std::rotate(steps.begin(), found, found + 1);
       return *steps.front();
     }
+    return make_step(inputs, t, where);
+  }
+
+  /// Records and compiles a step. Apart from step_for(), so that a call whose code exists saves no registers
+  /// for it.
+  [[gnu::noinline]] CompiledStep& make_step(std::span<const Tensor> inputs, TrainerState& t,
+                                            std::source_location where) {
     std::erase_if(steps, [](const auto& s) { return !s->call->current(); });
     auto made = std::make_shared<CompiledStep>();
     // Records first: shapes of parameters may not be known before.
@@ -209,11 +219,14 @@ struct TrainStep::State {
     if (const detail::BlockState& state = detail::BlockAccess::state(*net);
         state.active && state.options.precision)
       precision.emplace(*state.options.precision);
+    const auto started = std::chrono::steady_clock::now();
     const detail::Recorded recorded = detail::record_call(block, std::move(signature), inputs, true);
     precision.reset();
     made->call = recorded.call;
     made->precision = precision_of(*made->call);
     made->choice = choose(t, where);
+    RecordingReason& reason = made->call->reason;
+    reason = history.reason(block, *made->call, net->name() + "_step");
     const std::vector<std::size_t>& chosen = made->choice.chosen;
     if (!chosen.empty() && made->call->eager_because.empty() && !made->call->writes_inputs) {
       if (auto request = request_for(*made->call, t, chosen)) {
@@ -223,13 +236,19 @@ struct TrainStep::State {
         graph.name = net->name() + "_step";
         CompileOptions options = on_device(default_options(), made->call->signature.device);
         options.precision = made->precision;
+        detail::set_purpose(options, reason);
         made->executable = compile_step(
             step_graph(std::move(graph), *std::move(request), std::move(update), chosen.size()), options);
+        reason.kernels_compiled = made->executable->plan().kernels_compiled;
+        reason.kernels_reused = made->executable->plan().kernels_reused;
         made->code.emplace(*made->executable);
         made->arrays.resize(made->call->fresh.size());
         made->results.resize(made->call->fresh.size());
       }
     }
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - started;
+    reason.milliseconds = took.count();
+    history.report(block, *made->call, reason);
     steps.insert(steps.begin(), std::move(made));
     if (steps.size() > max_steps) steps.pop_back();
     return *steps.front();

@@ -82,7 +82,9 @@ CompiledUpdate& code_for(TrainerState& state, const UpdateChoice& choice, std::s
   auto made = std::make_shared<CompiledUpdate>();
   made->choice = choice;
   made->update = state.graph(choice, where);
-  made->executable = compile(made->update.graph, on_device(default_options(), choice.device));
+  CompileOptions options = on_device(default_options(), choice.device);
+  options.purpose = {"", "update", fmt::format("the update of {} parameters", choice.chosen.size())};
+  made->executable = compile(made->update.graph, options);
   made->call.emplace(*made->executable);
   state.compiled.insert(state.compiled.begin(), std::move(made));
   if (state.compiled.size() > max_updates) state.compiled.pop_back();

@@ -3,7 +3,7 @@
 
 #include "frontend/call/line.h"
 #include "frontend/tensor/elements.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,17 +71,17 @@ const UpdateChoice& TrainerState::choose(bool ignore_stale, std::source_location
   choice.parameters.resize(fresh);
   if (!stale || ignore_stale) return choice;
   if (choice.chosen.empty())
-    fail(
-        "{}Gradient of Parameter `{}` has not been updated by backward since last `step`, nor has any "
-        "other of this Trainer: before each step, call backward() of a loss that is computed inside "
-        "autograd::Record from its parameters",
-        line_prefix(where), stale->name());
-  fail(
-      "{}Gradient of Parameter `{}` has not been updated by backward since last `step`. This could mean a "
-      "bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration. If "
-      "you are intentionally only using a subset, call step with ignore_stale_grad = true to skip updating "
-      "of Parameters with stale gradient",
-      line_prefix(where), stale->name());
+    fail(Mistake::stale_gradient,
+         "{}Gradient of Parameter `{}` has not been updated by backward since last `step`, nor has any "
+         "other of this Trainer: before each step, call backward() of a loss that is computed inside "
+         "autograd::Record from its parameters",
+         line_prefix(where), stale->name());
+  fail(Mistake::stale_gradient,
+       "{}Gradient of Parameter `{}` has not been updated by backward since last `step`. This could mean a "
+       "bug in your model that made it only use a subset of the Parameters (Blocks) for this iteration. If "
+       "you are intentionally only using a subset, call step with ignore_stale_grad = true to skip updating "
+       "of Parameters with stale gradient",
+       line_prefix(where), stale->name());
 }
 
 void TrainerState::make_states(const UpdateChoice& of) {
@@ -158,7 +158,8 @@ void TrainerState::add_arguments(ArgumentList& arguments, const UpdateChoice& of
 
 void check_batch_size(std::int64_t batch_size) {
   if (batch_size < 1)
-    fail("the batch size of a step is {}: gradients are divided by it, so it is at least 1", batch_size);
+    fail(Mistake::no_batch_size,
+         "the batch size of a step is {}: gradients are divided by it, so it is at least 1", batch_size);
 }
 
 void TrainerState::finish(const UpdateChoice& of, NextUpdate& next) {

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <ranges>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace kiln {
@@ -21,9 +26,12 @@ class Revision;
 /// The part of an Attr that does not depend on the type of its value.
 class KILN_API AttrOwner {
  public:
-  explicit AttrOwner(const HybridBlock* owner);
-  /// Makes this thread's recording, if any, depend on the value.
-  void read() const;
+  /// `name`: for messages; empty: its number among the Attrs of the owner.
+  AttrOwner(const HybridBlock* owner, std::string name);
+  /// Makes this thread's recording depend on the value. Returns whether there is one.
+  bool read() const;
+  /// Notes the value that this thread's recording reads, as text.
+  void note(const std::string& value) const;
   /// Invalidates the recordings that depend on the value.
   void changed() const;
   /// Whether the owner was just assigned the owner of the other Attr, so that its members follow.
@@ -31,7 +39,35 @@ class KILN_API AttrOwner {
 
  private:
   std::shared_ptr<Revision> revision_;
+  std::string name_;
 };
+
+/// A value as text for messages; empty for a type without one. Long lists are cut.
+template <class T>
+std::string value_text(const T& value) {
+  if constexpr (std::same_as<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::floating_point<T> || std::integral<T>) {
+    char text[64];
+    const std::to_chars_result end = std::to_chars(text, text + sizeof(text), value);
+    return std::string(text, end.ptr);
+  } else if constexpr (std::is_enum_v<T>) {
+    return value_text(static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::convertible_to<const T&, std::string_view>) {
+    return '"' + std::string(std::string_view(value)) + '"';
+  } else if constexpr (std::ranges::sized_range<const T>) {
+    constexpr std::size_t most = 8;
+    std::string list;
+    std::size_t count = 0;
+    for (const auto& element : value) {
+      if (count++ == most) return "{" + list + ", ...}";
+      list += (list.empty() ? "" : ", ") + value_text(element);
+    }
+    return "{" + list + "}";
+  } else {
+    return {};
+  }
+}
 
 /// Equality for recordings: floating-point numbers, in containers too, are compared by their bits.
 template <class T>
@@ -55,8 +91,10 @@ bool same_value(const T& a, const T& b) {
 template <std::equality_comparable T>
 class Attr {
  public:
+  /// `name`: how messages call it, as in "why a call was recorded"; by default its number in the block.
   /// Throws if `owner` is null.
-  Attr(HybridBlock* owner, T value) : shared_(std::make_shared<Shared>(owner, std::move(value))) {}
+  Attr(HybridBlock* owner, T value, std::string name = {})
+      : shared_(std::make_shared<Shared>(owner, std::move(value), std::move(name))) {}
   Attr(const Attr&) = default;
   Attr(Attr&&) = default;
   /// A block that is assigned as a whole takes the other block's attribute; else as the assignment of its
@@ -79,13 +117,14 @@ class Attr {
   operator const T&() const { return get(); }
   /// The value, for contexts without an implicit conversion.
   const T& get() const {
-    shared_->owner.read();
+    if (shared_->owner.read()) shared_->owner.note(detail::value_text(shared_->value));
     return shared_->value;
   }
 
  private:
   struct Shared {
-    Shared(const HybridBlock* block, T v) : owner(block), value(std::move(v)) {}
+    Shared(const HybridBlock* block, T v, std::string name)
+        : owner(block, std::move(name)), value(std::move(v)) {}
     detail::AttrOwner owner;
     T value;
   };

@@ -1,6 +1,7 @@
 // Block and HybridBlock: networks, and their compilation.
 #pragma once
 #include <kiln/bound_call.h>
+#include <kiln/compiled_call.h>
 #include <kiln/f.h>
 #include <kiln/index_at.h>
 #include <kiln/options.h>
@@ -307,24 +308,6 @@ class BlockIterator {
 };
 inline BlockIterator Block::begin() const { return {*this, 0}; }
 inline BlockIterator Block::end() const { return {*this, size()}; }
-
-/// A recording of a hybridized block: its signature, and its executable.
-struct CompiledCall {
-  std::string inputs;  ///< "float32 (1, 512)", comma-separated
-  bool train = false;
-  /// False if such calls run eagerly, because a recording would differ or needs values. It would differ if
-  /// hybrid_forward writes to an array that aliases another argument, if values decide which array it writes
-  /// to, or if it moves the streams of random numbers. It needs values if it computes gradients.
-  bool compiled = true;
-  std::string eager_because;    ///< the reason if it is not compiled
-  std::size_t kernels = 0;      ///< kernel launches per call
-  std::size_t arena_bytes = 0;  ///< temporaries of one call, in bytes
-  /// Bytes that a recorded call saves for its backward pass besides its inputs and results
-  /// (HybridizeOptions::recompute); 0 before the first.
-  std::size_t saved_bytes = 0;
-  std::size_t recomputed_bytes = 0;  ///< of values of such a call that its backward pass computes again
-  double compile_ms = 0;
-};
 
 /// A block whose computation can be compiled. A program overrides the hybrid_forward with the block's number
 /// of tensors (a vector for more than three, or for several results) and computes with `F` and the operators

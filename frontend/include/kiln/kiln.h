@@ -7,6 +7,7 @@
 #include <kiln/bound_call.h>
 #include <kiln/cache.h>
 #include <kiln/checkpoint.h>
+#include <kiln/compiled_call.h>
 #include <kiln/containers.h>
 #include <kiln/contrib.h>
 #include <kiln/control_flow.h>
@@ -18,6 +19,7 @@
 #include <kiln/loss.h>
 #include <kiln/lr_scheduler.h>
 #include <kiln/memory.h>
+#include <kiln/message_docs.h>
 #include <kiln/metric.h>
 #include <kiln/model.h>
 #include <kiln/model_info.h>

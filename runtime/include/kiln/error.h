@@ -2,9 +2,11 @@
 #pragma once
 #include <kiln/export.h>
 
+#include <cstddef>
 #include <source_location>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace kiln {
 
@@ -19,9 +21,13 @@ class KILN_API Error : public std::runtime_error {
   Error& operator=(const Error&) = default;
   ~Error() override;
   Kind kind() const { return kind_; }
+  /// The number of the kind of mistake, "KL0102", which `what()` shows at the end of its first line; empty if
+  /// the kind has none. `kiln explain KL0102` prints cause, example and remedy. Valid as long as the error.
+  std::string_view code() const noexcept;
 
  private:
   Kind kind_;
+  std::size_t code_at_;  // of the number in what(); 0: none
 };
 
 /// A location in the user's program. Unknown if `file` is empty.

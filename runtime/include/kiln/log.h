@@ -18,7 +18,8 @@ enum class LogLevel {
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
 /// Replaces stderr; an empty sink restores it. By default only warnings are logged, each cause once per
-/// process. KILN_LOG=compile,cache adds information of these categories ("all" for every one).
+/// process. KILN_LOG=compile,cache adds information of these categories ("all" for every one). With the word
+/// "json" each line is a JSON object.
 KILN_API void set_log_sink(LogSink sink);
 
 }  // namespace kiln

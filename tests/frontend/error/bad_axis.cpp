@@ -7,7 +7,7 @@ TEST_CASE("an axis that is not there", "[error]") {
   CHECK(text ==
         line +
             "sum: axis 5 does not exist in an array of 2 axes: they are numbered from 0 to 1, or from "
-            "the end from -1 to -2; data is float32 (2, 3)");
+            "the end from -1 to -2; data is float32 (2, 3) [KL0103]");
 }
 
 TEST_CASE("an axis of a file that is not there", "[error]") {

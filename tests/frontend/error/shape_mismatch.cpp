@@ -5,7 +5,7 @@ TEST_CASE("shapes that do not broadcast", "[error]") {
   const Tensor a = ones({2, 3}), b = ones({4, 5});
   const std::string line = line_below();
   const std::string text = message_of([&] { a + b; });
-  CHECK(text == line + "broadcast_add: shapes (2, 3) and (4, 5) do not broadcast");
+  CHECK(text == line + "broadcast_add: shapes (2, 3) and (4, 5) do not broadcast [KL0101]");
 }
 
 TEST_CASE("matrices that cannot be multiplied", "[error]") {

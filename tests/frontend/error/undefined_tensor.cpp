@@ -7,5 +7,5 @@ TEST_CASE("a tensor that was never assigned", "[error]") {
   const std::string text = message_of([&] { F::FullyConnected(ones({1, 2}), none, {.num_hidden = 1}); });
   CHECK(text == line +
                     "FullyConnected: the input 'weight' is an undefined Tensor (made by Tensor() and never "
-                    "assigned)");
+                    "assigned) [KL0106]");
 }

@@ -9,5 +9,5 @@ TEST_CASE("a layer called with two tensors", "[error]") {
   const std::string text = message_of([&] { layer(x, x); });
   CHECK(text == line +
                     "Dense defines no hybrid_forward() of two tensors: call it with as many as it takes, or "
-                    "override that form");
+                    "override that form [KL0205]");
 }
