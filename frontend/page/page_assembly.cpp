@@ -55,7 +55,9 @@ class AssemblyReader {
     const bool is_label =
         content.find(':') != content.npos && content.find_first_of(" \t") > content.find(':');
     if (content.starts_with('.') && !is_label) return;
-    if (is_label && (content.starts_with(".Lfunc_") || content.starts_with(".Ltmp"))) return;
+    // Ends of functions, places of debug information and constants.
+    for (const std::string_view data : {".Lfunc_", ".Ltmp", ".LCPI"})
+      if (is_label && content.starts_with(data)) return;
     add(content, is_label);
   }
   AssemblyText take() { return std::move(out_); }

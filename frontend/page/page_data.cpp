@@ -138,9 +138,15 @@ class PageData {
       if (step.launches_kernel())
         add_kernel(json, report, plan.kernels.at(step.kernel), step, seconds, backward);
       else
-        json["lines"] = lines_of(step.locations);
+        add_control(json, step);
       kernels_.push_back(std::move(json));
     }
+  }
+
+  /// A loop, a branch or a check has the name of its node.
+  void add_control(PageJson& json, const Step& step) {
+    json["lines"] = lines_of(step.locations);
+    if (const int index = nodes_.find(step.name, {}, 0); index >= 0) json["nodes"] = {index};
   }
 
   PageJson lines_of(const std::vector<std::string>& locations) {

@@ -10,6 +10,8 @@ namespace {
 constexpr std::string_view text =
     "\t.text\n"
     "\t.file\t\"LLVMDialectModule\"\n"
+    ".LCPI0_0:\n"
+    "\t.long\t0x3f800000                      # float 1\n"
     "\t.globl\tkiln_dot0_12ab                  # -- Begin function kiln_dot0_12ab\n"
     "\t.type\tkiln_dot0_12ab,@function\n"
     "kiln_dot0_12ab:                         # @kiln_dot0_12ab\n"

@@ -218,7 +218,7 @@
   const reveal = (e, pane) => {
     if (!e) return;
     const box = e.getBoundingClientRect(), frame = pane.getBoundingClientRect();
-    if (box.top < frame.top + 40 || box.bottom > frame.bottom - 20) pane.scrollTop += box.top - frame.top - frame.height / 3;
+    if (box.top < frame.top + 70 || box.bottom > frame.bottom - 20) pane.scrollTop += box.top - frame.top - frame.height / 3;
   };
   const choose = (kind, key, from) => {
     chosen = kind === null ? null : {kind, key: String(key)};
