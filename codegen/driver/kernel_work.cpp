@@ -4,7 +4,7 @@
 #include "ir/dialect.h"
 #include "ir/views.h"
 
-#include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/TypeSwitch.h>
 
 namespace kiln::codegen {
@@ -76,32 +76,63 @@ std::string line_of(mlir::Operation* op) {
   return text + "\n";
 }
 
+/// Bytes that a fusion reads of an argument: of one that is only sliced or gathered, the parts.
+std::int64_t read_bytes(mlir::BlockArgument argument) {
+  const std::int64_t whole = ir::bytes_of(argument);
+  std::int64_t parts = 0;
+  for (mlir::OpOperand& use : argument.getUses()) {
+    mlir::Operation* const user = use.getOwner();
+    if (llvm::isa<ir::SliceOp, ir::GatherOp>(user) && use.getOperandNumber() == 0)
+      parts += ir::bytes_of(user->getResult(0));
+    else if (!llvm::isa<ir::InsertOp>(user) || use.getOperandNumber() != 0)  // which keeps the rest as it is
+      parts += whole;
+  }
+  return std::min(parts, whole);
+}
+
+/// Bytes that a fusion writes of a result.
+std::int64_t written_bytes(mlir::OpResult result) {
+  mlir::Operation* const last = ir::yielded_as(result).get().getDefiningOp();
+  if (auto pad = llvm::dyn_cast_or_null<ir::PadOp>(last)) return ir::bytes_of(pad.getX());
+  if (auto insert = llvm::dyn_cast_or_null<ir::InsertOp>(last)) return ir::bytes_of(insert.getUpdate());
+  return ir::bytes_of(result);
+}
+
 class Counter {
  public:
   void add(mlir::Operation* op) {
     add_nodes(op->getLoc(), report_.nodes);
     if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) {
-      const auto body = fusion.getBody().front().without_terminator();
-      for (mlir::Operation& inner : body) add_operation(&inner);
-      if (body.empty()) report_.operations += line_of(op);  // a copy
+      mlir::Block& body = fusion.getBody().front();
+      for (mlir::Operation& inner : body.without_terminator()) add_operation(&inner);
+      if (body.without_terminator().empty()) report_.operations += line_of(op);  // a copy
+      for (auto [v, argument] : llvm::zip(fusion.getOperands(), body.getArguments()))
+        add_array(v, read_bytes(argument));
+      for (mlir::OpResult r : fusion->getResults()) add_array(r, written_bytes(r));
     } else {
       add_operation(op);
+      for (mlir::Value v : op->getOperands()) add_array(v, ir::bytes_of(v));
+      for (mlir::Value v : op->getResults()) add_array(v, ir::bytes_of(v));
     }
-    for (mlir::Value v : op->getOperands()) arrays_.insert(ir::memory_of(v));
-    for (mlir::OpResult r : op->getResults()) arrays_.insert(ir::memory_of(r));
     if (!has_dtype_ && op->getNumResults() > 0) set_dtype(op->getResult(0));
   }
 
   KernelReport take(std::int64_t bytes) {
     if (bytes < 0) {
       bytes = 0;
-      for (mlir::Value v : arrays_) bytes += ir::bytes_of(v);
+      for (const auto& [memory, used] : arrays_) bytes += used;
     }
     report_.bytes = bytes;
     return std::move(report_);
   }
 
  private:
+  /// Memory that several operations use counts once.
+  void add_array(mlir::Value v, std::int64_t bytes) {
+    const mlir::Value memory = ir::memory_of(v);
+    std::int64_t& used = arrays_[memory];
+    used = std::min(used + bytes, ir::bytes_of(memory));
+  }
   void add_operation(mlir::Operation* op) {
     const double count = multiply_adds_of(op);
     report_.multiply_adds += count;
@@ -116,7 +147,7 @@ class Counter {
 
   KernelReport report_;
   bool has_dtype_ = false;
-  llvm::SetVector<mlir::Value> arrays_;
+  llvm::MapVector<mlir::Value, std::int64_t> arrays_;
 };
 
 }  // namespace

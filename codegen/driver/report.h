@@ -23,7 +23,7 @@ struct KernelReport {
     bool operator==(const Node&) const = default;
   };
   std::vector<Node> nodes;  ///< each once
-  /// Of the arrays that it reads and writes, each once: what has to move between memory and the processor.
+  /// Of the arrays that it reads and writes, or of the parts of them, each once.
   std::int64_t bytes = 0;
   /// Of its contractions, as the program asks for them: of a convolution, products of padding included; of
   /// one by Winograd's algorithm the products of the direct form.
@@ -37,8 +37,8 @@ struct KernelReport {
 /// The description of one compilation.
 struct CompilationReport {
   std::string name;
-  ir::Graph graph;                  ///< without nodes for code that is made of a part of another graph
-  std::vector<ir::NodePtr> update;  ///< of a training step: the nodes of its update
+  ir::Graph graph;   ///< without nodes for code that is made of a part of another graph
+  ir::Graph update;  ///< of a training step
   std::map<std::string, KernelReport, std::less<>> kernels;  ///< by PlannedKernel::symbol
   std::shared_ptr<const Executable> executable;              ///< null if it was not loaded
   bool is_backward = false;  ///< whether it is the backward entry of a joint function

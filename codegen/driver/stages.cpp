@@ -54,7 +54,7 @@ void Stages::add_graph(const ir::Graph& graph) {
   if (report_->graph.nodes.empty())
     report_->graph = graph;
   else
-    report_->update = graph.nodes;
+    report_->update = graph;
 }
 
 void Stages::add_pass(std::string_view pass, std::string_view text) {

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace kiln {
 namespace {
@@ -48,15 +49,18 @@ class PageData {
     all["files"] = sources_.json();
     all["graphs"] = std::move(graphs_);
     all["kernels"] = std::move(kernels_);
-    all["assemblies"] = assemblies_json();
+    const std::size_t rest = all.dump(-1, ' ', false, PageJson::error_handler_t::replace).size();
+    all["assemblies"] = assemblies_json(max_page_bytes - std::min(rest, max_page_bytes));
     return all;
   }
 
  private:
   void add_nodes(const CompilationReport& report) {
     nodes_.add(report.graph.inputs, report.graph.is_parameter, report.graph.nodes, report.graph.outputs);
-    for (const ir::Graph::Write& w : report.graph.writes) nodes_.add({}, {}, {}, {w.value});
-    nodes_.add({}, {}, report.update, {});
+    nodes_.add(report.update.inputs, {}, report.update.nodes, report.update.outputs);
+    for (const ir::Graph* graph : {&report.graph, &report.update})
+      for (const ir::Graph::Write& w : graph->writes) nodes_.add({}, {}, {}, {w.value});
+    for (const ir::NodePtr& node : report.update.nodes) updates_.insert(node.get());
   }
 
   PageJson nodes_json() {
@@ -96,7 +100,7 @@ class PageData {
   void add_graph(const CompilationReport& report) {
     const ExecutablePlan& plan = report.executable->plan();
     // A training step computes both.
-    const bool backward = report.is_backward || !report.update.empty();
+    const bool backward = report.is_backward || !report.update.nodes.empty();
     if (!report.graph.nodes.empty()) train_ = report.graph.train;
     const std::size_t first = kernels_.size();
     add_steps(report, plan, plan.steps, "", backward);
@@ -180,6 +184,10 @@ class PageData {
     if (!planned.gpu.schedule.empty()) json["schedule"] = planned.gpu.schedule;
     if (report.executable->device().is_cpu()) add_limit(json, kernel, step, seconds);
     json["assembly"] = assembly(kernel, planned.symbol);
+    // The update of a step has no backward pass.
+    backward = backward && std::any_of(operators.begin(), operators.end(), [&](std::size_t i) {
+                 return !updates_.contains(nodes_.operators()[i].get());
+               });
     const Reproducer program =
         reproduce(nodes_, operators, {.kernel = step.name, .train = train_, .backward = backward});
     if (program.program.empty())
@@ -211,9 +219,9 @@ class PageData {
     return at->second;
   }
 
-  /// The longest are cut until all have room.
-  PageJson assemblies_json() {
-    constexpr std::size_t room = max_page_bytes * 3 / 4;
+  /// The longest are cut until all have room: as JSON a text takes an eighth more.
+  PageJson assemblies_json(std::size_t room) {
+    room = room * 7 / 8;
     std::size_t limit = room;  // of the bytes of one text
     const auto total = [&] {
       std::size_t bytes = 0;
@@ -254,6 +262,7 @@ class PageData {
   const PageInput& in_;
   PageNodes nodes_;
   PageSources sources_;
+  std::unordered_set<const ir::Node*> updates_;
   PageJson graphs_ = PageJson::array(), kernels_ = PageJson::array();
   std::vector<AssemblyText> assemblies_;
   std::unordered_map<std::string, std::size_t> assembly_numbers_;

@@ -18,7 +18,7 @@ struct PageInput {
   double call_seconds = 0;  ///< median of a call without profile
 };
 
-/// A page has no more bytes of JSON than this: assembly is cut first.
+/// Assembly is cut so that a page has no more bytes of JSON than this.
 inline constexpr std::size_t max_page_bytes = 4'500'000;
 
 /// Files, nodes, graphs, kernels and assemblies, which refer to each other by number (template/README.md).

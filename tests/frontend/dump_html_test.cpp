@@ -108,7 +108,11 @@ TEST_CASE("the page of a training step has forward, backward and update") {
   const nlohmann::json data = data_of(page);
   REQUIRE(data.at("graphs").size() == 1);
   double multiply_adds = 0;
-  for (const nlohmann::json& k : data.at("kernels")) multiply_adds += k.value("multiply_adds", 0.0);
+  for (const nlohmann::json& k : data.at("kernels")) {
+    multiply_adds += k.value("multiply_adds", 0.0);
+    INFO(k.at("name"));
+    CHECK(k.contains("program"));
+  }
   // The product of the forward pass, and the gradient of its weights.
   CHECK(multiply_adds == 2 * 8 * 32 * 64);
 }
