@@ -8,6 +8,7 @@
 
 namespace kiln {
 
+/// Options of dump_html().
 struct DumpHtmlOptions {
   double seconds = 0.5;    ///< of measurement
   std::string title = {};  ///< of the page; empty: the network's name, else the graph's
