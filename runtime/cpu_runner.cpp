@@ -103,15 +103,18 @@ void CpuRunner::run_steps(CallAddresses& addresses) const {
 
 void CpuRunner::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
                           const Workspace& workspace) const {
-  using Clock = std::chrono::steady_clock;
+  using Clock = Profile::Record::Clock;
   const Profile::Record::Suspended suspended;
-  auto start = Clock::now();
+  const auto since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  const auto first = Clock::now();
   for (const Launch& l : linked_.launches()) {
+    const auto begin = Clock::now();
     launch(l, bases, operands, workspace);
-    const auto end = Clock::now();
-    profile.add(*l.step, std::chrono::duration<double>(end - start).count(), {});
-    start = end;
+    profile.add(*l.step, begin, since(begin), {});
   }
+  profile.add_call(plan().name, first, since(first));
 }
 
 /// Flattened: of the 35 ns of a call of one small kernel, calls of these functions would take a third.

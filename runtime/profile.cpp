@@ -12,11 +12,23 @@ Profile::Record*& Profile::Record::current() {
   return record;
 }
 
-void Profile::Record::add(const Step& step, double seconds, const std::string& schedule) {
+void Profile::Record::add_event(const Event& event) {
+  if (events.size() < max_events)
+    events.push_back(event);
+  else
+    ++dropped_events;
+}
+
+void Profile::Record::add(const Step& step, Clock::time_point begin, double seconds,
+                          const std::string& schedule) {
   const auto [at, unseen] = kernels.try_emplace(&step);
   // A later step may have the address of a destroyed one: its name tells them apart.
   Measured& m = at->second;
-  if (unseen || m.kernel.name != step.name) m = {{step.name, step.locations}, {}};
+  if (unseen || m.kernel.name != step.name) {
+    m = {{step.name, step.locations}, {}, static_cast<std::uint32_t>(traced.size())};
+    m.kernel.schedule = schedule;
+    traced.push_back(m.kernel);
+  }
   if (m.seconds.size() < max_samples)
     m.seconds.push_back(seconds);
   else
@@ -24,6 +36,17 @@ void Profile::Record::add(const Step& step, double seconds, const std::string& s
   ++m.kernel.runs;
   m.kernel.seconds += seconds;
   m.kernel.schedule = schedule;
+  add_event({m.number, false, std::chrono::duration<double>(begin - made).count(), seconds});
+}
+
+void Profile::Record::add_call(const std::string& graph, Clock::time_point begin, double seconds) {
+  // Few graphs are called in turn, mostly one.
+  const auto known = std::find(calls.rbegin(), calls.rend(), graph);
+  const auto number =
+      known == calls.rend() ? calls.size() : static_cast<std::size_t>(calls.rend() - known) - 1;
+  if (known == calls.rend()) calls.push_back(graph);
+  add_event({static_cast<std::uint32_t>(number), true, std::chrono::duration<double>(begin - made).count(),
+             seconds});
 }
 
 Profile::Profile() : record_(std::make_unique<Record>()) {

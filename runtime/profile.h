@@ -5,6 +5,8 @@
 #include <kiln/profile.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -13,15 +15,36 @@ namespace kiln {
 
 /// The measurements of a Profile.
 struct Profile::Record {
-  static constexpr std::size_t max_samples = 4096;  // of a kernel
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t max_samples = 4096;    // of a kernel
+  static constexpr std::size_t max_events = 1 << 18;  // of kernels and calls, for a trace
   struct Measured {
     Kernel kernel;
     std::vector<double> seconds;  ///< of the latest runs; the next one replaces number runs % max_samples
+    std::uint32_t number = 0;     ///< in `traced`
+  };
+  /// A run of a kernel, or a call of compiled code.
+  struct Event {
+    std::uint32_t number;  ///< in `traced` or, of a call, in `calls`
+    bool is_call;
+    double begin, seconds;  ///< begin: since the Profile was made
   };
   std::unordered_map<const Step*, Measured> kernels;
+  std::vector<Kernel> traced;      ///< names, lines and schedules of the kernels of events
+  std::vector<std::string> calls;  ///< names of the graphs of events
+  std::vector<Event> events;       ///< the first max_events
+  std::uint64_t dropped_events = 0;
+  Clock::time_point made = Clock::now();
   Record* outer = nullptr;
 
-  void add(const Step& step, double seconds, const std::string& schedule);
+  void add(const Step& step, Clock::time_point begin, double seconds, const std::string& schedule);
+  /// A call of compiled code, after its kernels.
+  void add_call(const std::string& graph, Clock::time_point begin, double seconds);
+  /// The measurements of the steps of an executable that is alive; null: it did not run.
+  const Measured* of(const Step& step) const {
+    const auto found = kernels.find(&step);
+    return found == kernels.end() ? nullptr : &found->second;
+  }
   /// The innermost record of the calling thread, or null.
   static Record*& current();
   /// The same on the hot path of a call: one load if the process has no Profile.
@@ -38,6 +61,9 @@ struct Profile::Record {
    private:
     Record* outer_ = std::exchange(current(), nullptr);
   };
+
+ private:
+  void add_event(const Event& event);
 };
 
 }  // namespace kiln

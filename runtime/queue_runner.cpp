@@ -75,16 +75,25 @@ void QueueRunner::run_timed(Profile::Record& profile, std::byte* const* bases, v
   const Profile::Record::Suspended suspended;
   // Times are read after the last step: a wait between two steps would leave the device idle.
   std::vector<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>> moments;
+  const auto first = Profile::Record::Clock::now();
   for (const Launch& l : linked_.launches()) {
     auto begin = accelerator_.record_moment();
     launch(l, bases, operands, scratch, accelerator_);
     moments.emplace_back(std::move(begin), accelerator_.record_moment());
   }
+  // In a trace the first kernel begins when it was launched, the others by the device's clock.
+  using Duration = Profile::Record::Clock::duration;
+  const auto since_first = [&](const std::shared_ptr<void>& moment) {
+    return accelerator_.seconds_between(moments.front().first, moment);
+  };
   for (std::size_t i = 0; i < moments.size(); ++i) {
     const Launch& l = linked_.launches()[i];
-    profile.add(*l.step, accelerator_.seconds_between(moments[i].first, moments[i].second),
+    const std::chrono::duration<double> begin(since_first(moments[i].first));
+    profile.add(*l.step, first + std::chrono::duration_cast<Duration>(begin),
+                accelerator_.seconds_between(moments[i].first, moments[i].second),
                 l.control ? std::string() : plan().kernels[l.kernel].gpu.schedule);
   }
+  if (!moments.empty()) profile.add_call(plan().name, first, since_first(moments.back().second));
 }
 
 void QueueRunner::run(std::span<const Argument> inputs, std::span<void* const> outputs,

@@ -156,6 +156,7 @@ std::shared_ptr<const Executable> codegen::compile_module(mlir::ModuleOp module,
   auto executable = std::make_shared<Executable>(
       std::move(plan), [&](const PlannedKernel& k) { return kernels.by_key.at(k.key); }, c.options.device);
   if (kernels.are_generic && c.again) executable->refine_after(generic_calls, c.again);
+  if (c.stages && c.stages->report()) c.stages->report()->executable = executable;
   return executable;
 }
 
@@ -231,7 +232,7 @@ void codegen::run_compilation(const std::string& name, std::size_t nodes, const 
 std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options) {
   std::shared_ptr<const Executable> executable;
   codegen::run_compilation(graph.name, graph.nodes.size(), options, [&](const codegen::Compilation& c) {
-    if (c.stages) c.stages->add("trace", ir::to_string(graph));
+    if (c.stages) c.stages->add_graph(graph);
     codegen::Compilation refinable = c;
     if (options.generic == GenericKernels::shared)
       refinable.again = [graph, full = options]() mutable {
@@ -246,7 +247,7 @@ std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileO
 ExecutablePlan compile_plan(const ir::Graph& graph, const CompileOptions& options) {
   ExecutablePlan plan;
   codegen::run_compilation(graph.name, graph.nodes.size(), options, [&](const codegen::Compilation& c) {
-    if (c.stages) c.stages->add("trace", ir::to_string(graph));
+    if (c.stages) c.stages->add_graph(graph);
     codegen::LoadedKernels kernels;
     plan = codegen::plan_module(*ir::build_module(c.context, graph, c.contractions()), c, kernels);
   });

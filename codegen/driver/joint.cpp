@@ -62,7 +62,7 @@ void unmark_parameters(mlir::func::FuncOp forward, llvm::ArrayRef<std::uint32_t>
 /// The joint function of the graph, in two.
 passes::CutJoint cut_graph(const ir::Graph& graph, const ir::GradientRequest& request, Recompute policy,
                            const codegen::Compilation& c) {
-  if (c.stages) c.stages->add("trace", ir::to_string(graph));
+  if (c.stages) c.stages->add_graph(graph);
   const auto module = ir::build_joint_module(c.context, graph, request, c.contractions());
   codegen::simplify_module(*module, c);
   passes::CutJoint cut = passes::cut_joint(*module, policy, c.backend.model());
@@ -109,6 +109,8 @@ std::shared_ptr<const Executable> JointCode::compile(
                              auto module = mlir::parseSourceString<mlir::ModuleOp>(bytecode, &c.context);
                              if (!module) fail_internal("an entry of {} could not be read", name);
                              if (edit) edit(function_of(*module));
+                             if (edit && c.stages && c.stages->report())
+                               c.stages->report()->is_backward = true;
                              executable = codegen::compile_module(*module, c);
                            });
   return executable;
@@ -149,7 +151,10 @@ std::shared_ptr<const Executable> compile_step(const ir::StepGraph& step, const 
   const std::size_t nodes = 3 * step.graph.nodes.size() + step.update.nodes.size();
   std::shared_ptr<const Executable> executable;
   codegen::run_compilation(step.graph.name, nodes, options, [&](const codegen::Compilation& c) {
-    if (c.stages) c.stages->add("trace", ir::to_string(step.graph) + ir::to_string(step.update));
+    if (c.stages) {
+      c.stages->add_graph(step.graph);
+      c.stages->add_graph(step.update);
+    }
     executable = codegen::compile_module(*ir::build_step_module(c.context, step, c.contractions()), c);
   });
   return executable;

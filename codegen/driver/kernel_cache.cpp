@@ -171,7 +171,10 @@ std::shared_ptr<const Kernel> make_kernel(mlir::MLIRContext& context, const Kern
   }
   if (!kernel) {
     if (stages) stages->add("plan", fmt::format("kernel {:016x}{:016x}: {}\n", key.hi, key.lo, request.key));
-    KernelObject object = lower_kernel(context, request, symbol_of(request, key), backend, symbols, stages);
+    const std::string symbol = symbol_of(request, key);
+    if (stages) stages->begin_kernel(symbol);
+    KernelObject object = lower_kernel(context, request, symbol, backend, symbols, stages);
+    if (stages) stages->end_kernel();
     kernel = link(object, backend, symbols);
     stats().kernels_compiled++;
     counts.compiled++;

@@ -3,6 +3,7 @@
 
 #include "codegen/driver/debug_info.h"
 #include "codegen/driver/kernel_cache.h"
+#include "codegen/driver/kernel_work.h"
 #include "codegen/driver/operand_memory.h"
 #include "codegen/driver/packing.h"
 #include "codegen/driver/plan_constants.h"
@@ -87,7 +88,7 @@ class Scheduler {
         .Case<ir::ReshapeOp, ir::EmptyOp>([](mlir::Operation*) {})
         .Case([&](ir::FusionOp f) {
           for (mlir::OpResult r : f.getResults())
-            if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>()) add_kernels(pad, {r});
+            if (auto pad = ir::yielded_as(r).get().getDefiningOp<ir::PadOp>()) add_border(pad, r);
           add_kernels(f);
         })
         .Case([&](ir::ConcatenateOp c) { schedule_concatenate(c); })
@@ -113,8 +114,15 @@ class Scheduler {
   void add_kernels(mlir::Operation* op, llvm::ArrayRef<mlir::Value> operands) {
     for (Launch& launch : backend_.launch(op)) add(std::move(launch), operands, op);
   }
+  /// The kernels of a pad's border, which write into `result`.
+  void add_border(ir::PadOp pad, mlir::Value result) {
+    for (Launch& launch : backend_.launch(pad))
+      add(std::move(launch), {result}, pad, ir::bytes_of(result) - ir::bytes_of(pad.getX()));
+  }
 
-  void add(Launch launch, llvm::ArrayRef<mlir::Value> operands, mlir::Operation* op) {
+  /// `moved_bytes` as PlannedStep's.
+  void add(Launch launch, llvm::ArrayRef<mlir::Value> operands, mlir::Operation* op,
+           std::int64_t moved_bytes = -1) {
     if (launch.extent == 0) return;
     if (launch.request.words.empty()) launch.request.words = words_of(op);
     if (launch.generic) launch.generic->request.words = launch.request.words;
@@ -128,10 +136,15 @@ class Scheduler {
     if (!launch.table.empty()) step.operands.push_back(constants_.add_table(launch.table));
     bytes.resize(step.operands.size());  // nothing overlaps the rest
     step.locations = lines_of(op->getLoc());
-    planned_.push_back({std::move(step), std::move(bytes), std::nullopt, std::nullopt,
+    planned_.push_back({std::move(step),
+                        std::move(bytes),
+                        std::nullopt,
+                        std::nullopt,
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::row_fusion_attr),
                         op->getAttrOfType<mlir::DenseI64ArrayAttr>(passes::next_rows_attr),
-                        std::move(launch.generic)});
+                        std::move(launch.generic),
+                        {op},
+                        moved_bytes});
     set_kernel(planned_.back(), std::move(launch));
   }
 
@@ -191,9 +204,20 @@ class Scheduler {
         get_kernels(*function_.getContext(), requests, backend_, plan_.name, stages_, loaded_.counts);
     auto kernel = kernels.begin();
     for (PlannedStep& p : planned_) {
-      if (p.request) p.step.kernel = kernel_number(*kernel++, p.step.name);
+      if (p.request) {
+        if (stages_ && stages_->report()) describe((*kernel)->symbol, p);
+        p.step.kernel = kernel_number(*kernel++, p.step.name);
+      }
       (p.prepacked ? plan_.prepacked[*p.prepacked].steps : plan_.steps).push_back(std::move(p.step));
     }
+  }
+
+  /// Adds the work of a step to the report.
+  void describe(const std::string& symbol, const PlannedStep& p) {
+    KernelReport& report = stages_->report()->kernels[symbol];
+    auto texts = std::move(report.texts);
+    report = work_of(p.operations, p.moved_bytes);
+    report.texts = std::move(texts);
   }
 
   /// `name`: of the step. The kernel itself may have been made for another network.
@@ -260,7 +284,7 @@ class Scheduler {
     const ir::View from = ir::View::whole(x);
     const StridedBox box{from.shape, from.strides, part.strides, 0, part.offset};
     const DType dtype = ir::to_tensor_type(x.getType()).dtype;
-    add(backend_.launch_copy(box, dtype, op->getLoc()), {x, part.base}, op);
+    add(backend_.launch_copy(box, dtype, op->getLoc()), {x, part.base}, op, 2 * ir::bytes_of(x));
   }
 
   void schedule_concatenate(ir::ConcatenateOp concat) {
@@ -273,7 +297,7 @@ class Scheduler {
   }
 
   void schedule_pad(ir::PadOp pad) {
-    add_kernels(pad, {pad.getResult()});
+    add_border(pad, pad.getResult());
     copy_into(pad.getX(), ir::inner_of(pad), pad);
   }
 

@@ -80,10 +80,15 @@ fs::path make_folder(const std::string& dir, const std::string& graph, const Com
 Stages::Stages(const CompileOptions& options, const std::string& graph)
     : map_(options.stages), passes_(options.dump_passes), sass_(options.sass) {
   if (!options.dump_dir.empty()) folder_ = make_folder(options.dump_dir, graph, options.purpose);
+  if (ReportScope* scope = ReportScope::current()) {
+    report_ = scope->compilations.emplace_back(std::make_unique<CompilationReport>()).get();
+    report_->name = graph;
+  }
 }
 
 void Stages::add(std::string_view stage, std::string_view text) {
   if (map_) (*map_)[std::string(stage)] += text;
+  if (kernel_) kernel_->texts[std::string(stage)] += text;
   if (folder_.empty()) return;
   for (const auto& [name, file] : stage_files) {
     if (name != stage) continue;
@@ -91,6 +96,15 @@ void Stages::add(std::string_view stage, std::string_view text) {
     out << text;
     if (!out.flush()) fail("KILN_DUMP: cannot write {}", (folder_ / file).string());
   }
+}
+
+void Stages::add_graph(const ir::Graph& graph) {
+  add("trace", ir::to_string(graph));
+  if (!report_) return;
+  if (report_->graph.nodes.empty())
+    report_->graph = graph;
+  else
+    report_->update = graph;
 }
 
 void Stages::add_pass(std::string_view pass, std::string_view text) {

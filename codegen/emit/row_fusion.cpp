@@ -125,6 +125,7 @@ PlannedStep fuse(Steps steps, std::int64_t rows, const Machine& machine) {
     kernels.push_back(std::move(*s.request));
     llvm::append_range(fused_step.step.operands, s.step.operands);
     llvm::append_range(fused_step.operand_bytes, s.operand_bytes);
+    llvm::append_range(fused_step.operations, s.operations);
     llvm::append_range(fused_step.step.params, s.step.params);
     for (std::string& line : s.step.locations)
       if (!llvm::is_contained(fused_step.step.locations, line))

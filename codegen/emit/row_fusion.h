@@ -19,6 +19,9 @@ struct PlannedStep {
   mlir::DenseI64ArrayAttr row_fusion = {};  ///< passes::row_fusion_attr of its operation; null: in no fusion
   mlir::DenseI64ArrayAttr next_row_blocks = {};  ///< passes::next_rows_attr: operands to prefetch; or null
   std::shared_ptr<Launch> generic = {};          ///< Launch::generic
+  llvm::SmallVector<mlir::Operation*, 1> operations = {};  ///< that it computes, for reports
+  /// Bytes that it reads and writes, for reports, where they are no sum of its arrays; else negative.
+  std::int64_t moved_bytes = -1;
 };
 
 /// Fuses consecutive steps of one row fusion into one step. Its kernel takes a block of rows through the code

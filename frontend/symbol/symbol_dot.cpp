@@ -1,4 +1,5 @@
 // A symbol in Graphviz's dot format.
+#include "frontend/symbol/dot_text.h"
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
 
@@ -7,26 +8,31 @@
 #include <unordered_map>
 
 namespace kiln {
-namespace {
-
 std::string dot_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    out += c == '\n' ? ' ' : c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out + "\"";
 }
 
-std::string label(const ir::Node& node) {
-  if (node.is_variable()) return node.name;
+std::string dot_label(const ir::Node& node) {
+  // Names may have any character; lines are the label's.
+  const auto one_line = [](std::string text) {
+    for (char& c : text)
+      if (c == '\n' || c == '\r') c = ' ';
+    return text;
+  };
+  if (node.is_variable()) return one_line(node.name);
   std::string text = node.name + ": " + (node.op ? std::string(node.op->name) : node.op_name);
   for (const auto& [key, value] : node.attr_text)
     if (!key.starts_with("__")) text += fmt::format("  {}={}", key, value);
-  return text;
+  return one_line(std::move(text));
 }
-
-}  // namespace
 
 std::string Symbol::dot() const {
   const std::vector<ir::Entry> heads = detail::SymbolAccess::entries(*this);
@@ -38,7 +44,7 @@ std::string Symbol::dot() const {
   for (const ir::NodePtr& node : ir::topological_order(heads)) {
     const std::size_t n = number.size();
     number.emplace(node.get(), n);
-    line("  n{} [label = {}{}];\n", n, dot_quoted(label(*node)),
+    line("  n{} [label = {}{}];\n", n, dot_quoted(dot_label(*node)),
          node->is_variable() ? ", shape = ellipse" : "");
     for (const ir::Entry& e : node->inputs) {
       line("  n{} -> n{}", number.at(e.node.get()), n);

@@ -37,8 +37,9 @@ TEST_CASE("an interruption of one run leaves the median as it is") {
   Step step;
   step.name = "dot0";
   Profile::Record& record = *Profile::Record::current();
-  for (int i = 0; i < 9; ++i) record.add(step, 1e-6 * (1 + i % 3), "");
-  record.add(step, 1, "");  // the machine did something else
+  const auto now = Profile::Record::Clock::now();
+  for (int i = 0; i < 9; ++i) record.add(step, now, 1e-6 * (1 + i % 3), "");
+  record.add(step, now, 1, "");  // the machine did something else
   const Profile::Kernel kernel = profile.kernels().at(0);
   CHECK(kernel.runs == 10);
   CHECK(kernel.seconds > 1);
@@ -46,7 +47,7 @@ TEST_CASE("an interruption of one run leaves the median as it is") {
   CHECK(kernel.min_seconds == 1e-6);
 
   // Of the latest runs, however many there have been.
-  for (std::size_t i = 0; i < Profile::Record::max_samples; ++i) record.add(step, 5e-6, "");
+  for (std::size_t i = 0; i < Profile::Record::max_samples; ++i) record.add(step, now, 5e-6, "");
   CHECK(profile.kernels().at(0).median_seconds == 5e-6);
   CHECK(profile.kernels().at(0).min_seconds == 5e-6);
 }

@@ -74,6 +74,7 @@ MAY_INCLUDE = {
     "frontend/gluon/model_zoo": ["frontend/call", "frontend/tensor", "runtime"],
     "frontend/model": [
         "codegen/driver", "frontend/call", "frontend/formats", "frontend/symbol", "frontend/tensor", "ir", "runtime"],
+    "frontend/page": ["codegen/driver", "frontend/call", "frontend/symbol", "frontend/symbol/json", "ir", "runtime"],
     # Programs that use the library as users do, and the internal interfaces that the command uses.
     "tools/kiln": ["codegen/driver", "codegen/target", "frontend/model", "frontend/tensor"],
     "tools/precompile": [],

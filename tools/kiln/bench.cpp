@@ -30,6 +30,7 @@ struct BenchArguments {
   bool json = false;
   bool kernels = false;
   bool train = false;
+  std::string trace;
 };
 
 /// Bytes that the calls of a hybridized step leave to their backward parts.
@@ -99,7 +100,9 @@ Result measure(const Model& model, const std::map<std::string, Tensor>& inputs, 
   options.device = a.device;
   options.train = a.train;
   const Workload workload = (a.train ? step_of : call_of)(model, inputs, options);
-  Timing timing = time_calls(mode, workload.run, {.seconds = a.seconds, .kernels = a.kernels});
+  Timing timing = time_calls(
+      mode, workload.run,
+      {.seconds = a.seconds, .kernels = a.kernels, .trace = mode == a.modes.back() ? a.trace : ""});
   PrepareStats stats = workload.stats();
   // The first call compiles eager code, the first step all code.
   if (options.mode == RunMode::eager || a.train)
@@ -235,6 +238,8 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(0.0, 3600.0));
   c->add_flag("--train", a->train, "Time training steps: call, backward, SGD update");
   c->add_flag("--kernels", a->kernels, "Also time each kernel");
+  c->add_option("--trace", a->trace, "Write a Chrome trace of calls and kernels (last mode)")
+      ->option_text("FILE");
   c->add_flag("--json", a->json, "Print JSON");
   c->add_flag_callback(
        "--target",

@@ -1,7 +1,10 @@
 // kiln dump: a network at each stage of compilation.
 #include "codegen/driver/stage_names.h"
 #include "tools/kiln/command.h"
+#include "tools/kiln/gradients.h"
 #include "tools/kiln/model_arguments.h"
+
+#include <kiln/dump_html.h>
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -15,7 +18,7 @@ struct DumpArguments {
   std::string stage, output, arch;
   Device device;
   std::optional<Precision> precision;
-  bool all = false, dot = false, no_fuse = false, train = false, gradients = false;
+  bool all = false, dot = false, html = false, no_fuse = false, train = false, gradients = false;
   Recompute recompute = Recompute::cheap;
 };
 
@@ -32,6 +35,24 @@ void put(const DumpArguments& a, const std::string& text) {
     write_file(a.output, text);
 }
 
+/// The page of a call or, with gradients, of a recorded call and its backward pass.
+void write_html(const DumpArguments& a, const Model& model, const std::map<std::string, Tensor>& inputs,
+                const RunOptions& options) {
+  std::optional<PreparedModel> prepared;
+  std::optional<TrainingModel> training;
+  // Prepared in the first call, which is the one that is described.
+  const auto call = [&] {
+    if (options.gradients) {
+      if (!training) training.emplace(model, inputs, options);
+      training->run();
+    } else {
+      if (!prepared) prepared = model.prepare(inputs, options);
+      prepared->run();
+    }
+  };
+  dump_html(call, a.output, {.title = std::filesystem::path(a.model.symbol).filename().string()}, {});
+}
+
 /// Throws for options of the device that is not chosen.
 void check_device(const DumpArguments& a) {
   const bool gpu = !a.device.is_cpu();
@@ -43,7 +64,7 @@ void check_device(const DumpArguments& a) {
 }
 
 int dump(const DumpArguments& a) {
-  if (a.dot) {
+  if (a.dot && !a.model.has_inputs()) {
     put(a, a.model.load().symbol().dot());
     return ok;
   }
@@ -56,6 +77,14 @@ int dump(const DumpArguments& a) {
   options.gradients = a.gradients || a.stage == "joint";
   options.train = a.train || options.gradients;
   options.recompute = a.recompute;
+  if (a.dot) {
+    put(a, model.dot(inputs, options));
+    return ok;
+  }
+  if (a.html) {
+    write_html(a, model, inputs, options);
+    return ok;
+  }
   std::map<std::string, std::string> texts = model.dump(inputs, options);
   if (!a.all) {
     put(a, texts[a.stage]);
@@ -86,12 +115,18 @@ void add_dump(CLI::App& app, Action& action) {
   auto* all = c->add_flag("--all", a->all, "Write every stage but sass to a file in the folder -o")
                   ->option_text(" ")
                   ->excludes(stage);
-  c->add_flag("--dot", a->dot, "The graph for Graphviz; needs no shapes")
-      ->option_text(" ")
-      ->excludes(stage)
-      ->excludes(all);
+  auto* dot = c->add_flag("--dot", a->dot, "The graph for Graphviz; given inputs, with types and kernels")
+                  ->option_text(" ")
+                  ->excludes(stage)
+                  ->excludes(all);
+  auto* html = c->add_flag("--html", a->html, "A page of lines, nodes, kernels, times, code in the file -o")
+                   ->option_text(" ")
+                   ->excludes(stage)
+                   ->excludes(all)
+                   ->excludes(dot);
   auto* output = c->add_option("-o", a->output, "Write there instead of printing")->option_text("PATH");
   all->needs(output);
+  html->needs(output);
   add_device(*c, a->device, "cpu, or cuda: PTX; machine code (sass) by NVIDIA's tools");
   add_precision(*c, a->precision);
   c->add_option("--arch", a->arch, "Of cuda: sm_80 (runs on all newer GPUs too) or sm_90")
@@ -106,7 +141,8 @@ void add_dump(CLI::App& app, Action& action) {
       ->transform(CLI::CheckedTransformer(policies).description(""))
       ->option_text("HOW");
   c->callback([a, &action] {
-    if (a->stage.empty() && !a->all && !a->dot) throw CLI::RequiredError("one of --stage, --all and --dot");
+    if (a->stage.empty() && !a->all && !a->dot && !a->html)
+      throw CLI::RequiredError("one of --stage, --all, --dot and --html");
     check_device(*a);
     action = [a] { return with_precision(a->precision, [&] { return dump(*a); }); };
   });

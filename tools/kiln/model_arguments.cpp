@@ -50,7 +50,7 @@ void ModelArguments::add_inputs(CLI::App& command) {
 
 CLI::Option* add_shapes(CLI::App& command, std::vector<std::string>& shapes, const std::string& help) {
   return command.add_option("--shape", shapes, help)
-      ->option_text("NAME=N,...")
+      ->option_text("NAME=N,N")
       ->allow_extra_args(false)
       ->check([](const std::string& text) {
         return try_parse_shape(text) ? "" : fmt::format("'{}' is not NAME=EXTENT,EXTENT,...", text);

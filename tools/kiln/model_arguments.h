@@ -29,6 +29,9 @@ struct ModelArguments {
   /// Declares --input and --shape, which exclude each other.
   void add_inputs(CLI::App& command);
 
+  /// Whether --input or --shape is given.
+  bool has_inputs() const { return !input.empty() || !shapes.empty(); }
+
   Model load() const;
   /// The model, and the arrays `in:NAME` of the file or generated numbers of the given shapes. Variables in
   /// neither the parameters nor --shape are generated too; without a params file they stand for the

@@ -52,14 +52,15 @@ Timing time_calls(std::string mode, const std::function<void()>& call, const Ben
   t.median_us = median_of(times);
   t.min_us = *std::min_element(times.begin(), times.end());
   t.deviation_us = deviation_of(std::move(times), t.median_us);
-  if (!options.kernels) return t;
+  if (!options.kernels && options.trace.empty()) return t;
 
   const Profile profile;
   const auto profiled = BenchmarkClock::now();
   do call();
   while (++t.profiled_calls < static_cast<std::int64_t>(min_samples) ||
          microseconds_since(profiled) < short_time);
-  t.kernels = profile.kernels();
+  if (options.kernels) t.kernels = profile.kernels();
+  if (!options.trace.empty()) profile.chrome_trace(options.trace);
   return t;
 }
 
@@ -124,7 +125,9 @@ Benchmark benchmark(HybridBlock& net, const Tensors& inputs, const BenchmarkOpti
     };
     {
       const CheckScope not_hybridized;
-      result.timings.push_back(time_calls("eager", call, options));
+      BenchmarkOptions untraced = options;
+      untraced.trace.clear();
+      result.timings.push_back(time_calls("eager", call, untraced));
     }
     result.timings.push_back(time_calls("compiled", call, options));
     const CallSignature signature(inputs, autograd::is_training());

@@ -1,5 +1,6 @@
 // A miss of CachedCall: recording hybrid_forward and compiling the recording.
 #include "codegen/driver/compile.h"
+#include "codegen/driver/report.h"
 #include "frontend/call/call_site.h"
 #include "frontend/call/line.h"
 #include "frontend/gluon/block/block_state.h"
@@ -230,7 +231,8 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
 /// Compiles the recording, or takes the code of an equal one of the block.
 void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& graph) {
   const HybridizeOptions& o = call.options;
-  {
+  // A report describes code that is compiled for it.
+  if (!ReportScope::current()) {
     const std::lock_guard lock(block.recordings_mutex);
     for (const auto& weak : block.recordings)
       if (const auto other = weak.lock();

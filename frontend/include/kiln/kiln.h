@@ -12,6 +12,7 @@
 #include <kiln/contrib.h>
 #include <kiln/control_flow.h>
 #include <kiln/data.h>
+#include <kiln/dump_html.h>
 #include <kiln/f.h>
 #include <kiln/function.h>
 #include <kiln/io.h>

@@ -110,6 +110,9 @@ class KILN_API Model {
   /// on request, plan.
   std::map<std::string, std::string> dump(const std::map<std::string, Tensor>& inputs,
                                           const RunOptions& options = {}) const;
+  /// The compiled graph in Graphviz's language: an edge has the value's dtype and shape, and the nodes that a
+  /// kernel computes are a cluster. Symbol::dot() needs no inputs.
+  std::string dot(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;
 
   struct State;  // the library's own; frontend/model/model_state.h
 

@@ -36,6 +36,12 @@ class KILN_API Profile {
   /// The kernels that ran, longest total first. A loop is one entry, its body included.
   std::vector<Kernel> kernels() const;
 
+  /// Writes a trace of the calls of compiled code, and in each call its kernels: a JSON file of the Trace
+  /// Event Format, which chrome://tracing and Perfetto show. Times are in microseconds since the Profile was
+  /// made. The durations of a kernel add up to its `seconds`. Of more than 262,144 runs and calls the trace
+  /// has the first ones, and says how many are left out. Throws kiln::Error if the file cannot be written.
+  void chrome_trace(const std::string& path) const;
+
   struct Record;
 
  private:

@@ -1,0 +1,67 @@
+// The description of compilations: kernels with their work and their texts.
+#pragma once
+#include "ir/graph.h"
+#include "runtime/executable.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// The description of compilations, for pages that people read. It depends on no LLVM.
+namespace kiln {
+
+/// The work of one run of a kernel, and its code.
+struct KernelReport {
+  /// A node of the graph, and the line that made it; file and line are empty and 0 where it is not known.
+  struct Node {
+    std::string name, file;
+    unsigned line = 0;
+    bool operator==(const Node&) const = default;
+  };
+  std::vector<Node> nodes;  ///< each once
+  /// Of the arrays that it reads and writes, or of the parts of them, each once.
+  std::int64_t bytes = 0;
+  /// Of its contractions, as the program asks for them: of a convolution, products of padding included; of
+  /// one by Winograd's algorithm the products of the direct form.
+  double multiply_adds = 0;
+  DType dtype = DType::f32;  ///< of the contraction's result, else of the kernel's first result
+  std::string operations;    ///< of the kiln dialect, a line each
+  /// "mlir", "llvm", "asm" or "ptx": the stages of the kernel.
+  std::map<std::string, std::string, std::less<>> texts;
+};
+
+/// The description of one compilation.
+struct CompilationReport {
+  std::string name;
+  ir::Graph graph;   ///< without nodes for code that is made of a part of another graph
+  ir::Graph update;  ///< of a training step
+  std::map<std::string, KernelReport, std::less<>> kernels;  ///< by PlannedKernel::symbol
+  std::shared_ptr<const Executable> executable;              ///< null if it was not loaded
+  bool is_backward = false;  ///< whether it is the backward entry of a joint function
+};
+
+/// During its lifetime all compilations of this thread are described. They generate their code anew, caches
+/// or not, and each step of a plan has a kernel with a symbol of its own. Of nested scopes the inner one
+/// describes.
+class ReportScope {
+ public:
+  ReportScope() : outer_(std::exchange(current(), this)) {}
+  ~ReportScope() { current() = outer_; }
+  ReportScope(const ReportScope&) = delete;
+  ReportScope& operator=(const ReportScope&) = delete;
+
+  /// In the order in which they began; their addresses do not change.
+  std::vector<std::unique_ptr<CompilationReport>> compilations;
+
+  /// The innermost scope of this thread, or null.
+  static ReportScope*& current();
+
+ private:
+  ReportScope* outer_;
+};
+
+}  // namespace kiln

@@ -1,0 +1,125 @@
+// dump_html(): runs a call with reports and profile, and fills the page's template.
+#include "codegen/driver/report.h"
+#include "frontend/call/line.h"
+#include "frontend/page/page_data.h"
+#include "frontend/page/page_template.h"
+#include "runtime/fail.h"
+#include "runtime/median.h"
+#include "runtime/profile.h"
+
+#include <kiln/autograd.h>
+#include <kiln/dump_html.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string_view>
+
+namespace kiln {
+namespace {
+
+using PageClock = std::chrono::steady_clock;
+
+constexpr std::int64_t min_page_calls = 5;
+
+double page_seconds_since(PageClock::time_point begin) {
+  return std::chrono::duration<double>(PageClock::now() - begin).count();
+}
+
+/// The median time of a call.
+double timed_calls(const std::function<void()>& call, double seconds) {
+  std::vector<double> times;
+  const auto begin = PageClock::now();
+  do {
+    const auto one = PageClock::now();
+    call();
+    times.push_back(page_seconds_since(one));
+  } while (times.size() < min_page_calls || page_seconds_since(begin) < seconds);
+  return median_of(times);
+}
+
+std::string escaped_html(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+/// JSON in a script element: `<` is written so that no text ends the element.
+std::string json_for_script(const nlohmann::ordered_json& json) {
+  const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+/// Replaces each mark of the template; marks in the replacements stay.
+std::string filled_page(std::string_view page, std::string_view title, std::string_view json) {
+  const std::pair<std::string_view, std::string_view> marks[] = {
+      {"{{title}}", title}, {"{{style}}", page_style}, {"{{data}}", json}, {"{{script}}", page_script}};
+  std::string out;
+  for (const auto& [mark, value] : marks) {
+    const std::size_t at = page.find(mark);
+    if (at == page.npos) fail_internal("the template of pages has no {}", mark);
+    out += page.substr(0, at);
+    out += value;
+    page.remove_prefix(at + mark.size());
+  }
+  return out += page;
+}
+
+void write_page(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) fail("{}: the page cannot be written", path);
+}
+
+bool is_loaded(const std::unique_ptr<CompilationReport>& report) { return report->executable != nullptr; }
+
+std::string title_of(const DumpHtmlOptions& options, const ReportScope& reports) {
+  if (!options.title.empty()) return options.title;
+  return (*std::find_if(reports.compilations.begin(), reports.compilations.end(), is_loaded))->name;
+}
+
+}  // namespace
+
+void dump_html(const std::function<void()>& call, const std::string& path, const DumpHtmlOptions& options,
+               std::source_location where) {
+  at_line(where, [&] {
+    ReportScope reports;
+    call();
+    if (std::none_of(reports.compilations.begin(), reports.compilations.end(), is_loaded))
+      fail(
+          "dump_html() describes code that its call compiles, and this call compiled nothing: it ran before. "
+          "Make the network or the step anew, or call it with other shapes");
+    // Code that the second call compiles, as a forward part that packs weights, is described too.
+    const double seconds = timed_calls([&] { call(), waitall(); }, options.seconds / 2);
+    const Profile profile;
+    const Profile::Record& record = *Profile::Record::current();
+    std::int64_t calls = 0;
+    const auto begin = PageClock::now();
+    do call();
+    while (++calls < min_page_calls || page_seconds_since(begin) < options.seconds / 2);
+    waitall();
+    const std::string title = title_of(options, reports);
+    const nlohmann::ordered_json json = page_json(
+        {.title = title, .reports = reports, .profile = record, .calls = calls, .call_seconds = seconds});
+    write_page(path, filled_page(page_document, escaped_html(title), json_for_script(json)));
+  });
+}
+
+}  // namespace kiln

@@ -1,0 +1,276 @@
+// Puts reports and times together: files, nodes, graphs, kernels, assemblies.
+#include "frontend/page/page_data.h"
+
+#include "codegen/driver/limits.h"
+#include "frontend/page/page_assembly.h"
+#include "frontend/page/page_source.h"
+#include "frontend/page/reproducer.h"
+#include "runtime/dtype_table.h"
+#include "runtime/median.h"
+
+#include <kiln/threads.h>
+#include <kiln/version.h>
+
+#include <algorithm>
+#include <ctime>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace kiln {
+namespace {
+
+using PageJson = nlohmann::ordered_json;
+
+/// Lines of one kernel's assembly, before the limit of all.
+constexpr std::size_t max_assembly_lines = 20'000;
+
+class PageData {
+ public:
+  explicit PageData(const PageInput& input) : in_(input) {}
+
+  PageJson take() {
+    for (const auto& report : in_.reports.compilations) add_nodes(*report);
+    // A forward part may be compiled after the backward part, when a second call finds the same parameters.
+    for (const bool backward : {false, true})
+      for (const auto& report : in_.reports.compilations)
+        if (report->is_backward == backward && report->executable && ran(*report)) add_graph(*report);
+    PageJson all{{"title", in_.title},
+                 {"kiln", version()},
+                 {"llvm", llvm_version()},
+                 {"date", fmt::format("{:%Y-%m-%d %H:%M UTC}", fmt::gmtime(std::time(nullptr)))},
+                 {"threads", num_threads()},
+                 {"call_us", in_.call_seconds * 1e6},
+                 {"calls", in_.calls}};
+    all["limits"] = limits_json();
+    all["nodes"] = nodes_json();
+    all["files"] = sources_.json();
+    all["graphs"] = std::move(graphs_);
+    all["kernels"] = std::move(kernels_);
+    const std::size_t rest = all.dump(-1, ' ', false, PageJson::error_handler_t::replace).size();
+    all["assemblies"] = assemblies_json(max_page_bytes - std::min(rest, max_page_bytes));
+    return all;
+  }
+
+ private:
+  void add_nodes(const CompilationReport& report) {
+    nodes_.add(report.graph.inputs, report.graph.is_parameter, report.graph.nodes, report.graph.outputs);
+    nodes_.add(report.update.inputs, {}, report.update.nodes, report.update.outputs);
+    for (const ir::Graph* graph : {&report.graph, &report.update})
+      for (const ir::Graph::Write& w : graph->writes) nodes_.add({}, {}, {}, {w.value});
+    for (const ir::NodePtr& node : report.update.nodes) updates_.insert(node.get());
+  }
+
+  PageJson nodes_json() {
+    PageJson list = PageJson::array();
+    for (const ir::NodePtr& node : nodes_.operators()) {
+      PageJson attrs = PageJson::object(), inputs = PageJson::array(), types = PageJson::array();
+      for (const auto& [key, value] : node->attr_text)
+        if (!key.starts_with("__")) attrs[key] = value;
+      for (const ir::Entry& e : node->inputs) inputs.push_back({index_of(*e.node), ir::output_name(e)});
+      for (const TensorType& type : node->types) types.push_back(type.str());
+      list.push_back({{"name", node->name},
+                      {"op", node->op ? std::string(node->op->name) : node->op_name},
+                      {"attrs", std::move(attrs)},
+                      {"types", std::move(types)},
+                      {"inputs", std::move(inputs)},
+                      {"at", place(node->location.file, node->location.line)}});
+    }
+    return list;
+  }
+
+  int index_of(const ir::Node& node) const {
+    return node.is_variable() ? -1 : nodes_.find(node.name, node.location.file, node.location.line);
+  }
+  /// [number of the file, line]; null where it is not known.
+  PageJson place(const std::string& file, unsigned line) {
+    if (file.empty() || line == 0) return nullptr;
+    return PageJson::array({sources_.add(file, line), line});
+  }
+
+  /// Code may be compiled that only other calls need.
+  bool ran(const CompilationReport& report) const {
+    const std::vector<Step>& steps = report.executable->plan().steps;
+    return std::any_of(steps.begin(), steps.end(),
+                       [&](const Step& s) { return in_.profile.of(s) != nullptr; });
+  }
+
+  void add_graph(const CompilationReport& report) {
+    const ExecutablePlan& plan = report.executable->plan();
+    // A training step computes both.
+    const bool backward = report.is_backward || !report.update.nodes.empty();
+    if (!report.graph.nodes.empty()) train_ = report.graph.train;
+    const std::size_t first = kernels_.size();
+    add_steps(report, plan, plan.steps, "", backward);
+    for (const PrepackedPlan& prepacked : plan.prepacked)
+      add_steps(report, plan, prepacked.steps, "once, before the first call", backward);
+    add_bodies(report, plan, backward);
+    // Networks of symbols have no name.
+    const bool named = !plan.name.empty() && !plan.name.starts_with('_');
+    graphs_.push_back({{"name", named                ? plan.name
+                                : report.is_backward ? "backward"
+                                                     : "forward"},
+                       {"first", first},
+                       {"count", kernels_.size() - first},
+                       {"backward", report.is_backward},
+                       {"device", report.executable->device().str()},
+                       {"arena_bytes", plan.arena_bytes},
+                       {"compile_ms", plan.compile_ms}});
+  }
+  void add_bodies(const CompilationReport& report, const ExecutablePlan& plan, bool backward) {
+    for (const ExecutablePlan& body : plan.bodies) {
+      add_steps(report, body, body.steps, "in a loop or branch, whose time includes it", backward);
+      add_bodies(report, body, backward);
+    }
+  }
+
+  void add_steps(const CompilationReport& report, const ExecutablePlan& plan, const std::vector<Step>& steps,
+                 const char* role, bool backward) {
+    for (const Step& step : steps) {
+      PageJson json{{"name", step.name}, {"graph", graphs_.size()}};
+      if (*role) json["role"] = role;
+      double seconds = 0;
+      if (const Profile::Record::Measured* m = in_.profile.of(step)) {
+        std::vector<double> times = m->seconds;
+        seconds = median_of(times);
+        json["us"] = seconds * 1e6;
+        json["runs"] =
+            static_cast<double>(m->kernel.runs) / static_cast<double>(std::max<std::int64_t>(in_.calls, 1));
+      }
+      if (step.launches_kernel())
+        add_kernel(json, report, plan.kernels.at(step.kernel), step, seconds, backward);
+      else
+        add_control(json, step);
+      kernels_.push_back(std::move(json));
+    }
+  }
+
+  /// A loop, a branch or a check has the name of its node.
+  void add_control(PageJson& json, const Step& step) {
+    json["lines"] = lines_of(step.locations);
+    if (const int index = nodes_.find(step.name, {}, 0); index >= 0) json["nodes"] = {index};
+  }
+
+  PageJson lines_of(const std::vector<std::string>& locations) {
+    PageJson lines = PageJson::array();
+    for (const std::string& at : locations) {
+      const std::size_t colon = at.rfind(':');
+      if (colon == at.npos) continue;
+      lines.push_back(place(at.substr(0, colon),
+                            static_cast<unsigned>(std::strtoul(at.c_str() + colon + 1, nullptr, 10))));
+    }
+    return lines;
+  }
+
+  void add_kernel(PageJson& json, const CompilationReport& report, const PlannedKernel& planned,
+                  const Step& step, double seconds, bool backward) {
+    json["lines"] = lines_of(step.locations);
+    const auto found = report.kernels.find(planned.symbol);
+    if (found == report.kernels.end()) return;
+    const KernelReport& kernel = found->second;
+    std::vector<std::size_t> operators;
+    for (const KernelReport::Node& node : kernel.nodes) {
+      const int index = nodes_.find(node.name, node.file, node.line);
+      if (index >= 0 && std::find(operators.begin(), operators.end(), index) == operators.end())
+        operators.push_back(static_cast<std::size_t>(index));
+    }
+    json["nodes"] = operators;
+    json["bytes"] = kernel.bytes;
+    json["multiply_adds"] = kernel.multiply_adds;
+    json["dtype"] = row_of(kernel.dtype).name;
+    json["operations"] = kernel.operations;
+    if (!planned.gpu.schedule.empty()) json["schedule"] = planned.gpu.schedule;
+    if (report.executable->device().is_cpu()) add_limit(json, kernel, step, seconds);
+    json["assembly"] = assembly(kernel, planned.symbol);
+    // The update of a step has no backward pass.
+    backward = backward && std::any_of(operators.begin(), operators.end(), [&](std::size_t i) {
+                 return !updates_.contains(nodes_.operators()[i].get());
+               });
+    const Reproducer program =
+        reproduce(nodes_, operators, {.kernel = step.name, .train = train_, .backward = backward});
+    if (program.program.empty())
+      json["no_program"] = program.because;
+    else
+      json["program"] = program.program;
+  }
+
+  static void add_limit(PageJson& json, const KernelReport& kernel, const Step& step, double seconds) {
+    const std::int64_t tasks = step.grain > 0 ? (step.extent + step.grain - 1) / step.grain : 1;
+    const int cores = static_cast<int>(std::clamp<std::int64_t>(tasks, 1, num_threads()));
+    const MachineLimits& limits = machine_limits();
+    const double all = limits.seconds_of(kernel.bytes, kernel.multiply_adds, kernel.dtype, cores),
+                 moves = limits.seconds_of(kernel.bytes, 0, kernel.dtype, cores);
+    json["cores"] = cores;
+    json["limit_us"] = all * 1e6;
+    json["bound"] = all > moves ? "arithmetic" : "memory";
+    if (seconds > 0) json["limit_share"] = all / seconds;
+  }
+
+  /// The number of the kernel's assembly; equal ones are one.
+  PageJson assembly(const KernelReport& kernel, const std::string& symbol) {
+    auto text = kernel.texts.find("asm");
+    if (text == kernel.texts.end()) text = kernel.texts.find("ptx");
+    if (text == kernel.texts.end()) return nullptr;
+    AssemblyText assembly = assembly_of(text->second, symbol, max_assembly_lines);
+    const auto [at, is_new] = assembly_numbers_.try_emplace(assembly.text, assemblies_.size());
+    if (is_new) assemblies_.push_back(std::move(assembly));
+    return at->second;
+  }
+
+  /// The longest are cut until all have room: as JSON a text takes an eighth more.
+  PageJson assemblies_json(std::size_t room) {
+    room = room * 7 / 8;
+    std::size_t limit = room;  // of the bytes of one text
+    const auto total = [&] {
+      std::size_t bytes = 0;
+      for (const AssemblyText& a : assemblies_) bytes += std::min(a.text.size(), limit);
+      return bytes;
+    };
+    while (total() > room) limit = limit * 7 / 8;
+    PageJson list = PageJson::array();
+    for (AssemblyText& a : assemblies_) {
+      if (a.text.size() > limit) cut(a, limit);
+      PageJson places = PageJson::array();
+      for (const AssemblyText::Place& p : a.places)
+        places.push_back({p.from, p.file.empty() ? PageJson(nullptr) : place(p.file, p.line)});
+      list.push_back({{"text", std::move(a.text)}, {"left_out", a.left_out}, {"places", std::move(places)}});
+    }
+    return list;
+  }
+  static void cut(AssemblyText& a, std::size_t limit) {
+    const std::size_t end = a.text.rfind('\n', limit);
+    const std::size_t keep = end == a.text.npos ? 0 : end + 1;
+    const auto lines = static_cast<std::size_t>(
+        std::count(a.text.begin() + static_cast<std::ptrdiff_t>(keep), a.text.end(), '\n'));
+    a.text.resize(keep);
+    a.lines -= lines;
+    a.left_out += lines;
+    std::erase_if(a.places, [&](const AssemblyText::Place& p) { return p.from >= a.lines; });
+  }
+
+  static PageJson limits_json() {
+    const MachineLimits& l = machine_limits();
+    return {{"instructions", l.instructions}, {"f32_multiply_adds", l.f32_multiply_adds},
+            {"l1_bytes", l.l1_bytes},         {"l1_rate", l.l1_rate},
+            {"l2_bytes", l.l2_bytes},         {"l2_rate", l.l2_rate},
+            {"l3_bytes", l.l3_bytes},         {"l3_rate", l.l3_rate},
+            {"memory_rate", l.memory_rate}};
+  }
+
+  const PageInput& in_;
+  PageNodes nodes_;
+  PageSources sources_;
+  std::unordered_set<const ir::Node*> updates_;
+  PageJson graphs_ = PageJson::array(), kernels_ = PageJson::array();
+  std::vector<AssemblyText> assemblies_;
+  std::unordered_map<std::string, std::size_t> assembly_numbers_;
+  bool train_ = false;
+};
+
+}  // namespace
+
+PageJson page_json(const PageInput& input) { return PageData(input).take(); }
+
+}  // namespace kiln

@@ -1,0 +1,27 @@
+// The contents of a page, as JSON.
+#pragma once
+#include "codegen/driver/report.h"
+#include "runtime/profile.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace kiln {
+
+/// The reports and times of dump_html().
+struct PageInput {
+  std::string title;
+  const ReportScope& reports;
+  const Profile::Record& profile;
+  std::int64_t calls = 0;   ///< profiled
+  double call_seconds = 0;  ///< median of a call without profile
+};
+
+/// Assembly is cut so that a page has no more bytes of JSON than this.
+inline constexpr std::size_t max_page_bytes = 4'500'000;
+
+/// Files, nodes, graphs, kernels and assemblies, which refer to each other by number (template/README.md).
+nlohmann::ordered_json page_json(const PageInput& input);
+
+}  // namespace kiln

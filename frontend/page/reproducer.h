@@ -1,0 +1,53 @@
+// C++ programs that compute the nodes of one kernel.
+#pragma once
+#include "ir/graph.h"
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace kiln {
+
+/// The nodes of the graphs of a page: by name, and which of their outputs others use.
+class PageNodes {
+ public:
+  /// Adds a graph with its bodies. `is_parameter`, by input, may be shorter than the list.
+  void add(const std::vector<ir::NodePtr>& inputs, const std::vector<bool>& is_parameter,
+           const std::vector<ir::NodePtr>& nodes, const std::vector<ir::Entry>& outputs);
+
+  /// Operators, in the order of the graphs.
+  const std::vector<ir::NodePtr>& operators() const { return operators_; }
+  /// The number of the operator with this name, and at this line if several have it; -1: none.
+  int find(const std::string& name, const std::string& file, unsigned line) const;
+  bool is_parameter(const ir::Node& variable) const { return parameters_.contains(&variable); }
+  /// Whether a node that is not in `inside`, or the result of a graph, is this output.
+  bool is_used_outside(const ir::Entry& e, const std::unordered_set<const ir::Node*>& inside) const;
+
+ private:
+  void add_nodes(const std::vector<ir::NodePtr>& nodes);
+
+  std::vector<ir::NodePtr> operators_;
+  std::unordered_multimap<std::string, std::size_t> by_name_;
+  std::unordered_set<const ir::Node*> seen_, parameters_;
+  struct Use {
+    std::uint32_t output;
+    const ir::Node* user;  ///< null: a result
+  };
+  std::unordered_multimap<const ir::Node*, Use> uses_;
+};
+
+/// The program that computes some operators of the page and prints the times of their kernels; or, where
+/// there is none, the reason.
+struct Reproducer {
+  std::string program, because;
+};
+struct ReproducerOptions {
+  std::string kernel;     ///< for the comment
+  bool train = false;     ///< in training mode
+  bool backward = false;  ///< with a backward pass
+};
+Reproducer reproduce(const PageNodes& nodes, const std::vector<std::size_t>& operators,
+                     const ReproducerOptions& options);
+
+}  // namespace kiln

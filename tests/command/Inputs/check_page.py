@@ -1,0 +1,80 @@
+"""A page of `kiln dump --html`: one file below 5 MB that refers to nothing outside, whose data parse, and whose references lead somewhere.
+
+usage: check_page.py PAGE [--nodes N] [--backward] [--programs FOLDER] [--not TEXT]
+
+--nodes: at least this number. --backward: a graph is the backward part. --programs: writes the programs to FOLDER/N.cpp. --not: a text that the file
+must not have.
+"""
+import argparse
+import json
+import pathlib
+import re
+
+parser = argparse.ArgumentParser()
+parser.add_argument("page", type=pathlib.Path)
+parser.add_argument("--nodes", type=int, default=1)
+parser.add_argument("--backward", action="store_true")
+parser.add_argument("--programs", type=pathlib.Path)
+parser.add_argument("--not", dest="absent")
+options = parser.parse_args()
+
+raw = options.page.read_bytes()
+assert len(raw) < 5_000_000, f"{len(raw)} bytes"
+text = raw.decode()
+assert not options.absent or options.absent not in text, f"{options.absent} is in the page"
+
+match = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+assert match, "there are no data"
+data = json.loads(match[1])
+frame = text[: match.start(1)] + text[match.end(1) :]
+# Nothing is loaded: no address, no import, no element that would.
+assert not re.search(r"https?:|@import|url\(|\bsrc=|<link|<iframe|<img|fetch\(|XMLHttpRequest", frame), "the page refers to something outside"
+assert frame.count("<script") == 2 and frame.count("<style") == 1, "elements"
+for target in re.findall(r'href="#([^"]*)"', frame):
+    assert f'id="{target}"' in frame, f"#{target} leads nowhere"
+
+files, nodes, graphs, kernels, assemblies = (data[name] for name in ("files", "nodes", "graphs", "kernels", "assemblies"))
+assert len(nodes) >= options.nodes and kernels and graphs and assemblies, (len(nodes), len(kernels), len(graphs), len(assemblies))
+
+
+def check_place(at):
+    if at is not None:
+        assert any(number == at[1] for number, _ in files[at[0]]["lines"]), at
+
+
+for node in nodes:
+    check_place(node["at"])
+    assert node["name"] and node["op"] and all(-1 <= index < len(nodes) for index, _ in node["inputs"]), node
+covered = 0
+for g, graph in enumerate(graphs):
+    assert all(k["graph"] == g for k in kernels[graph["first"] : graph["first"] + graph["count"]]), graph
+    covered += graph["count"]
+assert covered == len(kernels)
+assert not options.backward or any(g["backward"] for g in graphs), graphs
+for kernel in kernels:
+    for at in kernel["lines"]:
+        check_place(at)
+    if "assembly" not in kernel:  # a loop or branch
+        assert kernel["nodes"] and kernel["lines"], kernel
+        continue
+    assert all(0 <= n < len(nodes) for n in kernel["nodes"]) and 0 <= kernel["assembly"] < len(assemblies), kernel["name"]
+    assert kernel["bytes"] > 0 and kernel["multiply_adds"] >= 0 and kernel["operations"], kernel["name"]
+    assert kernel.get("program") or kernel["no_program"], kernel["name"]
+    if "role" not in kernel:
+        assert kernel["us"] > 0 and kernel["runs"] > 0 and kernel["limit_us"] > 0 and kernel["limit_share"] > 0, kernel["name"]
+for assembly in assemblies:
+    count = assembly["text"].count("\n")
+    assert count > 0 and " ret" in assembly["text"], assembly["text"][:200]
+    for begin, at in assembly["places"]:
+        assert 0 <= begin < count, begin
+        check_place(at)
+timed = [k for k in kernels if "us" in k]
+assert any(k["lines"] for k in timed), "no kernel has a line"
+assert any(k.get("nodes") for k in timed), "no kernel has a node"
+
+if options.programs:
+    options.programs.mkdir(parents=True, exist_ok=True)
+    programs = sorted({k["program"] for k in kernels if k.get("program")})
+    for number, program in enumerate(programs):
+        (options.programs / f"{number}.cpp").write_text(program)
+print(f"{len(raw)} bytes, {len(nodes)} nodes, {len(kernels)} kernels, {sum('program' in k for k in kernels)} programs")
