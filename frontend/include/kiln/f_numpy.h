@@ -85,7 +85,10 @@ struct KILN_API F::numpy {
   static Tensor greater_equal(const Operand& x1, const Operand& x2, Where where = Where::current());
   static Tensor less(const Operand& x1, const Operand& x2, Where where = Where::current());
   static Tensor less_equal(const Operand& x1, const Operand& x2, Where where = Where::current());
-  static Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y,
+  /// Selects elements of x where condition is not zero, else of y; broadcasting. A number beside an array has
+  /// its dtype, except 1.5 beside integers (float64) and 1 beside bool (int64). Two numbers have int64, or
+  /// float32 if one of them is not an integer.
+  static Tensor where(const Tensor& condition, const Operand& x, const Operand& y,
                       Where where = Where::current());
 
   // Reductions over axes; without `axis`, over all.
