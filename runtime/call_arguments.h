@@ -26,13 +26,11 @@ struct RandomState {
 struct CallAddresses {
   explicit CallAddresses(const LinkedPlan& plan)
       : bases(plan.base_count()),
-        operands(plan.max_operands()),
-        inputs_in_order(plan.writes_in_place() ? plan.plan().inputs.size() : 0),
-        tables(plan.table_slots()) {}
+        tables(plan.max_operands() + plan.table_slots()),
+        inputs_in_order(plan.writes_in_place() ? plan.plan().inputs.size() : 0) {}
   SmallArray<std::byte*, 64> bases;               ///< in the order of LinkedPlan
-  SmallArray<void*, 32> operands;                 ///< of a launch
+  SmallArray<TableSlot, 32> tables;               ///< the operands of a launch, then the tables of its step
   SmallArray<std::uint32_t, 64> inputs_in_order;  ///< to find inputs that overlap
-  SmallArray<TableSlot, 64> tables;               ///< of steps that run bodies
   std::byte* saved = nullptr;                     ///< the saved part of the arena, if the plan has one
 };
 

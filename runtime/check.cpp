@@ -44,7 +44,7 @@ class Bounds : public Control {
       return static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(check_.extent);
     });
     if (wrong == indices.end()) return {};
-    return {.check = this, .element = wrong - indices.begin(), .value = *wrong};
+    return {this, wrong - indices.begin(), *wrong};
   }
 
  private:
@@ -81,7 +81,7 @@ class DeviceBounds final : public Bounds {
 ValueError::ValueError(const std::string& line, std::string message)
     : Error(line.empty() ? message : line + ": " + message), message_(std::move(message)) {}
 
-void FailedCheck::fail() const {
+KILN_API void FailedCheck::fail() const {
   FixedText text;
   check->explain(*this, text);
   throw ValueError(std::string(check->line()), std::string(text.view()));

@@ -2,10 +2,10 @@
 #include "runtime/cpu_runner.h"
 
 #include "runtime/control.h"
+#include "runtime/cpu_repeated_run.h"
 #include "runtime/fail.h"
 #include "runtime/float_env.h"
 #include "runtime/profile.h"
-#include "runtime/repeated_on_cpu.h"
 #include "runtime/threads.h"
 
 #include <algorithm>
@@ -32,8 +32,8 @@ struct KernelCall {
   KernelFn entry;
   void* const* operands;
   const std::int64_t* params;
+  std::byte* scratch;  // of all workers; null: the kernel takes none, and the rest is undefined
   std::uint32_t count;
-  std::byte* scratch;  // of all workers; null: the kernel takes none
   std::int64_t operand_bytes, worker_bytes;
 };
 
@@ -79,8 +79,13 @@ void CpuRunner::launch(const Launch& l, std::byte* const* bases, void** operands
                        const StepMemory& memory) const {
   linked_.set_operands(l, bases, operands);
   const int threads = l.extent <= l.grain ? 1 : memory.threads > 0 ? memory.threads : num_threads();
-  KernelCall call{entries_[l.kernel], operands, l.params, l.count, nullptr, 0, 0};
+  KernelCall call;
+  call.entry = entries_[l.kernel];
+  call.operands = operands;
+  call.params = l.params;
+  call.scratch = nullptr;
   if (l.scratch_bytes > 0) {
+    call.count = l.count;
     call.operand_bytes = operand_bytes(l);
     call.worker_bytes = call.operand_bytes + l.scratch_bytes;
     call.scratch = memory.scratch;
@@ -156,7 +161,8 @@ FailedCheck CpuRunner::run_with(std::span<const Argument> inputs, std::byte** ba
   std::vector<Buffer> staged;
   if (overlap_.may_stage()) staged = overlap_.stage(addresses, host_memory);
   std::byte* const* const bases = addresses.bases.data();
-  if (const FailedCheck failed = run_steps(bases, addresses.operands.data(), memory)) return failed;
+  void** const operands = memory.take<void*>(linked_.max_operands());
+  if (const FailedCheck failed = run_steps(bases, operands, memory)) return failed;
   if (!overlap_.writes()) return {};
   overlap_.write_back(inputs, bases, host_memory);
   overlap_.count_writes(inputs);
@@ -174,6 +180,6 @@ FailedCheck CpuRunner::run_body(std::byte* const* operands, std::byte* arena, co
   return run_steps(bases, step_operands, memory);
 }
 
-std::unique_ptr<RepeatedRun> CpuRunner::repeat() const { return std::make_unique<RepeatedOnCpu>(*this); }
+std::unique_ptr<RepeatedRun> CpuRunner::repeat() const { return std::make_unique<CpuRepeatedRun>(*this); }
 
 }  // namespace kiln

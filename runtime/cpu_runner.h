@@ -25,7 +25,7 @@ class CpuRunner final : public Runner {
   FailedCheck run_body(std::byte* const* operands, std::byte* arena, const RandomState& random,
                        StepMemory memory) const override;
   std::int64_t scratch_bytes(int threads) const override { return scratch_of(linked_.launches(), threads); }
-  /// With memory of its own (repeated_on_cpu.h).
+  /// With memory of its own (cpu_repeated_run.h).
   std::unique_ptr<RepeatedRun> repeat() const override;
 
   // The parts of a call that a repeated call is made of.

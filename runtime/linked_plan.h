@@ -19,9 +19,12 @@ class Control;
 
 /// A check that a call has not passed, with the values of its message. It ends the call.
 struct [[nodiscard]] FailedCheck {
-  const Control* check = nullptr;  ///< null: none failed
-  std::int64_t element = 0, value = 0;
+  const Control* check;         ///< null: none failed, and the values are undefined
+  std::int64_t element, value;  ///< the place of a wrong value, and the value
 
+  FailedCheck() : check(nullptr) {}  // one store on the way out of each call
+  FailedCheck(const Control* of, std::int64_t at, std::int64_t wrong)
+      : check(of), element(at), value(wrong) {}
   explicit operator bool() const { return check != nullptr; }
   /// Throws the ValueError (check.h) of the check.
   [[noreturn]] void fail() const;

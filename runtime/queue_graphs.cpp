@@ -33,8 +33,7 @@ class QueueGraphs::Recording {
     for (const Part& p : parts_) {
       p.graph->run();
       if (!p.step) continue;
-      if (const FailedCheck failed = runner_.launch(*p.step, bases, addresses_.operands.data(),
-                                                    addresses_.tables.data(), nullptr, *p.graph))
+      if (const FailedCheck failed = runner_.launch(*p.step, bases, operands(), tables(), nullptr, *p.graph))
         return failed;
     }
     return {};
@@ -46,6 +45,9 @@ class QueueGraphs::Recording {
     std::unique_ptr<DeviceGraph> graph;
     const Launch* step;
   };
+
+  void** operands() { return reinterpret_cast<void**>(addresses_.tables.data()); }
+  TableSlot* tables() { return addresses_.tables.data() + plan_.max_operands(); }
 
   void make(std::span<const Argument> inputs, std::unique_ptr<DeviceGraph> graph) {
     std::byte** const bases = addresses_.bases.data();
@@ -59,7 +61,7 @@ class QueueGraphs::Recording {
         parts_.push_back({std::move(graph), &l});
         graph = runner_.accelerator().make_graph();
       } else {
-        (void)runner_.launch(l, bases, addresses_.operands.data(), nullptr, scratch_.data(), queue());
+        (void)runner_.launch(l, bases, operands(), nullptr, scratch_.data(), queue());
       }
     }
     written_ = runner_.overlap().write_back(inputs, bases, queue());

@@ -119,8 +119,9 @@ FailedCheck QueueRunner::run_with(std::span<const Argument> inputs, std::byte** 
   std::vector<Buffer> staged;
   WorkQueue& queue = accelerator_;
   if (overlap_.may_stage()) staged = overlap_.stage(addresses, queue);
-  if (const FailedCheck failed =
-          run_steps(addresses.bases.data(), addresses.operands.data(), addresses.tables.data()))
+  TableSlot* const tables = addresses.tables.data();
+  if (const FailedCheck failed = run_steps(addresses.bases.data(), reinterpret_cast<void**>(tables),
+                                           tables + linked_.max_operands()))
     return failed;
   if (!overlap_.writes()) return {};
   overlap_.write_back(inputs, addresses.bases.data(), queue);

@@ -8,7 +8,7 @@
 namespace kiln {
 
 /// A call that a program runs again and again (kiln/bound_call.h). On an accelerator it is graphs of the
-/// device (queue_graphs.h), on the CPU it has memory of its own (repeated_on_cpu.h).
+/// device (queue_graphs.h), on the CPU it has memory of its own (cpu_repeated_run.h).
 ///
 /// `executable` outlives it. Thread rule: one thread at a time.
 class RepeatedCall {

@@ -13,6 +13,7 @@ struct RealTimeCase {
   std::string name;
   std::shared_ptr<kiln::HybridBlock> net;
   kiln::Tensors inputs;
+  /// In training mode it writes running statistics, and takes the locks of the histories of these arrays.
   bool training = false;
 
   /// Bound in its mode. The thread that runs it is in the same mode.

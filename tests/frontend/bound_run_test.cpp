@@ -196,7 +196,7 @@ TEST_CASE("try_run() gives the message of a value that is refused") {
   const RunStatus status = step.try_run();
   CHECK(Allocations::made == before);
   CHECK(status.code() == RunStatus::Code::invalid_value);
-  CHECK_THAT(status.message(), Contains("bind_test.cpp:") && Contains("the index 3, element (1, 0)") &&
+  CHECK_THAT(status.message(), Contains("bound_run_test.cpp:") && Contains("the index 3, element (1, 0)") &&
                                    Contains("numbered from 0 to 2"));
   std::string thrown;
   try {

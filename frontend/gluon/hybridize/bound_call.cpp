@@ -66,6 +66,7 @@ struct BoundCall::State {
 
   RunStatus::Code obstacle();
   void explain(RunStatus::Code code);
+  [[noreturn]] void fail_of(RunStatus::Code code, Where where);
   void require_no_obstacle(Where where);
   FailedCheck repeat();
 };
@@ -73,7 +74,7 @@ struct BoundCall::State {
 BoundCall::BoundCall(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 /// Why it cannot run now. The thread's state is read once: each access costs a call.
-RunStatus::Code BoundCall::State::obstacle() {
+[[gnu::always_inline]] inline RunStatus::Code BoundCall::State::obstacle() {
   using enum RunStatus::Code;
   const CallContext& context = CallContext::current();
   if (context.trace) return traced;
@@ -104,16 +105,19 @@ void BoundCall::State::explain(RunStatus::Code code) {
         name);
 }
 
-void BoundCall::State::require_no_obstacle(Where where) {
-  const RunStatus::Code code = obstacle();
-  if (code == RunStatus::Code::ok) [[likely]]
-    return;
+void BoundCall::State::fail_of(RunStatus::Code code, Where where) {
   message.clear();
   explain(code);
   fail("{}{}", line_prefix(where), message.view());
 }
 
-FailedCheck BoundCall::State::repeat() {
+[[gnu::always_inline]] inline void BoundCall::State::require_no_obstacle(Where where) {
+  const RunStatus::Code code = obstacle();
+  if (code != RunStatus::Code::ok) [[unlikely]]
+    fail_of(code, where);
+}
+
+[[gnu::always_inline]] inline FailedCheck BoundCall::State::repeat() {
   const auto begin = [&] {
     if (code.writes_arguments()) call->end_history(inputs);
     end_histories_of_results();

@@ -10,10 +10,10 @@ namespace kiln {
 /// A repeated call on the CPU. It keeps the memory of its temporaries and the packed weights that it reads: a
 /// run takes nothing from the pool, and waits for neither lock nor system. Memory is allocated again by a run
 /// for more threads than before, and by a run whose parameters have been written.
-class RepeatedOnCpu final : public RepeatedRun {
+class CpuRepeatedRun final : public RepeatedRun {
  public:
   /// Allocates temporaries for num_threads(). `runner` outlives it. Throws for a lack of memory.
-  explicit RepeatedOnCpu(const CpuRunner& runner);
+  explicit CpuRepeatedRun(const CpuRunner& runner);
   FailedCheck run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random,
                   CallAddresses& addresses) override;
   /// Runs the steps, with copies in the place of outputs and of inputs that steps write. The values of inputs

@@ -1,5 +1,5 @@
 // Runs of a repeated call in the memory that it keeps.
-#include "runtime/repeated_on_cpu.h"
+#include "runtime/cpu_repeated_run.h"
 
 #include "runtime/float_env.h"
 #include "runtime/profile.h"
@@ -10,13 +10,13 @@
 
 namespace kiln {
 
-RepeatedOnCpu::RepeatedOnCpu(const CpuRunner& runner)
+CpuRepeatedRun::CpuRepeatedRun(const CpuRunner& runner)
     : runner_(runner), arena_(host_memory, runner.linked().plan().arena_bytes, runner.linked().plan().name) {
   CallAddresses addresses(runner.linked());
   (void)step_memory(addresses);
 }
 
-StepMemory RepeatedOnCpu::step_memory(CallAddresses& addresses) {
+StepMemory CpuRepeatedRun::step_memory(CallAddresses& addresses) {
   if (!runner_.linked().takes_scratch())
     return {.tables = addresses.tables.data(), .scratch = nullptr, .threads = 0};
   const int threads = num_threads();
@@ -29,16 +29,17 @@ StepMemory RepeatedOnCpu::step_memory(CallAddresses& addresses) {
   return {.tables = addresses.tables.data(), .scratch = scratch_->data(), .threads = threads};
 }
 
-[[gnu::flatten]] FailedCheck RepeatedOnCpu::run(std::span<const Argument> inputs,
-                                                std::span<void* const> outputs, const RandomState& random,
-                                                CallAddresses& addresses) {
+/// Flattened, as CpuRunner::run, which is in the same unit of compilation.
+[[gnu::flatten]] FailedCheck CpuRepeatedRun::run(std::span<const Argument> inputs,
+                                                 std::span<void* const> outputs, const RandomState& random,
+                                                 CallAddresses& addresses) {
   const FloatEnv env;
   std::byte** const base = runner_.set_arguments(inputs, outputs, addresses, prepacked_);
   return runner_.run_with(inputs, base, arena_.data(), step_memory(addresses), random, addresses);
 }
 
-void RepeatedOnCpu::warm_up(std::span<const Argument> inputs, std::span<void* const> outputs,
-                            CallAddresses& addresses) {
+void CpuRepeatedRun::warm_up(std::span<const Argument> inputs, std::span<void* const> outputs,
+                             CallAddresses& addresses) {
   const FloatEnv env;
   const ExecutablePlan& plan = runner_.linked().plan();
   std::byte** const base = runner_.set_arguments(inputs, outputs, addresses, prepacked_);
@@ -55,7 +56,9 @@ void RepeatedOnCpu::warm_up(std::span<const Argument> inputs, std::span<void* co
   base[0] = arena_.data();
   base[1] = base[2] = reinterpret_cast<std::byte*>(&none);
   const Profile::Record::Suspended suspended;
-  (void)runner_.run_steps(bases, addresses.operands.data(), step_memory(addresses));
+  StepMemory memory = step_memory(addresses);
+  void** const operands = memory.take<void*>(runner_.linked().max_operands());
+  (void)runner_.run_steps(bases, operands, memory);
 }
 
 }  // namespace kiln
