@@ -27,7 +27,7 @@ class Scorer {
  public:
   explicit Scorer(SymbolBlock& net)
       : input_(Tensor::wrap(features_.data(), {1, 4}, DType::f32)), call_(net.bind({input_})) {
-    (*this)({});  // the first run allocates what later runs use again
+    call_.warm_up();  // allocates everything that runs on this thread need
   }
   Scorer(const Scorer&) = delete;  // input_ is the memory of features_
   Scorer& operator=(const Scorer&) = delete;

@@ -37,7 +37,7 @@ struct Amplifier : HybridBlock {
   }
   /// Samples (time, 1, 1) and the state (1, 1, hidden) -> samples, and the state after them.
   Tensors hybrid_forward(F& F, const Tensors& inputs) override {
-    auto [y, states] = (*gru)(inputs[0], {inputs[1]});
+    auto [y, states] = gru(inputs[0], {inputs[1]});
     return {F.tanh(mix(y)) + inputs[0], states[0]};
   }
 };
@@ -55,15 +55,15 @@ int main(int argc, char** argv) {
     ThreadLimit own(1);  // no run waits for another thread
     Tensor x = zeros({block, 1, 1}), state = zeros({1, 1, hidden});
     BoundCall call = net.bind({x, state});
-    for (int i = 0; i < 3; ++i) call.run();  // warm-up, on this thread: what is allocated stays with it
+    call.warm_up();  // allocates everything that runs on this thread need
 
     const long before = allocations;
     for (std::size_t i = 0; i < in.size(); i += block) {  // the callback of an audio driver has this body
       const auto begin = std::chrono::steady_clock::now();
       std::memcpy(x.mutable_data(), &in[i], block * sizeof(float));
-      const std::vector<Tensor>& results = call.run();
-      std::memcpy(&out[i], results[0].data(), block * sizeof(float));
-      std::memcpy(state.mutable_data(), results[1].data(), hidden * sizeof(float));
+      if (!call.try_run()) break;  // no exception here: its status says why, and the sound stops
+      std::memcpy(&out[i], call.results()[0].data(), block * sizeof(float));
+      std::memcpy(state.mutable_data(), call.results()[1].data(), hidden * sizeof(float));
       longest = std::max<decltype(longest)>(longest, std::chrono::steady_clock::now() - begin);
     }
     counted = allocations - before;

@@ -26,10 +26,10 @@ struct RandomState {
 struct CallAddresses {
   explicit CallAddresses(const LinkedPlan& plan)
       : bases(plan.base_count()),
-        operands(plan.max_operands()),
+        tables(plan.max_operands() + plan.table_slots()),
         inputs_in_order(plan.writes_in_place() ? plan.plan().inputs.size() : 0) {}
   SmallArray<std::byte*, 64> bases;               ///< in the order of LinkedPlan
-  SmallArray<void*, 32> operands;                 ///< of a launch
+  SmallArray<TableSlot, 32> tables;               ///< the operands of a launch, then the tables of its step
   SmallArray<std::uint32_t, 64> inputs_in_order;  ///< to find inputs that overlap
   std::byte* saved = nullptr;                     ///< the saved part of the arena, if the plan has one
 };

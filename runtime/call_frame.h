@@ -43,11 +43,13 @@ class CallFrame {
   void run(Reserve&& reserve) {
     executable_.run(arguments(), results(), random(reserve), addresses_);
   }
-  /// The same by `call`, which is one of this executable.
+  /// The same by `call`, which is one of this executable. Does not throw for a check that failed.
   template <class Reserve>
-  void repeat(RepeatedCall& call, Reserve&& reserve) {
-    call.run(arguments(), results(), random(reserve), addresses_);
+  FailedCheck repeat(RepeatedCall& call, Reserve&& reserve) {
+    return call.run(arguments(), results(), random(reserve), addresses_);
   }
+  /// As RepeatedRun::warm_up.
+  void warm_up(RepeatedCall& call) { call.warm_up(arguments(), results(), addresses_); }
 
  private:
   std::span<const Argument> arguments() { return {arguments_.data(), argument_count()}; }

@@ -4,63 +4,75 @@
 #include "runtime/accelerator.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <span>
 #include <vector>
 
 namespace kiln {
 namespace {
 
-/// The index vector of element `number`, in C order.
-Shape place_in(const Shape& shape, std::int64_t number) {
-  Shape place = shape;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    place[i] = number % shape[i];
-    number /= shape[i];
+/// Adds the index vector of element `number`, in C order, as Shape::str() writes it.
+void add_place(const Shape& shape, std::int64_t number, FixedText& text) {
+  std::int64_t elements = shape.elements();
+  text.add("(");
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    elements /= shape[i];
+    text.add("{}{}", std::string_view(i == 0 ? "" : ", "), number / elements);
+    number %= elements;
   }
-  return place;
+  text.add("{}", std::string_view(shape.size() == 1 ? ",)" : ")"));
 }
 
-void check_bounds(const BoundsCheck& check, std::span<const std::int64_t> indices) {
-  const auto wrong = std::ranges::find_if(indices, [&](std::int64_t i) {
-    return static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(check.extent);
-  });
-  if (wrong == indices.end()) return;
-  throw ValueError(
-      check.line,
-      fmt::format("{}: the index {}, element {} of the indices, is out of range: the axis has {} elements, "
-                  "numbered from 0 to {}. The modes 'clip' and 'wrap' of take and pick accept any index",
-                  check.node, *wrong, place_in(check.shape, wrong - indices.begin()).str(), check.extent,
-                  check.extent - 1));
-}
-
-class HostBounds final : public Control {
+/// A check of indices, in any memory.
+class Bounds : public Control {
  public:
-  explicit HostBounds(const BoundsCheck& check) : check_(check) {}
+  explicit Bounds(const BoundsCheck& check) : check_(check) {}
 
-  void run(void* const* operands) const override {
-    check_bounds(check_, {static_cast<const std::int64_t*>(operands[0]),
-                          static_cast<std::size_t>(check_.shape.elements())});
+  void explain(const FailedCheck& failed, FixedText& text) const override {
+    text.add("{}: the index {}, element ", check_.node, failed.value);
+    add_place(check_.shape, failed.element, text);
+    text.add(
+        " of the indices, is out of range: the axis has {} elements, numbered from 0 to {}. The modes 'clip' "
+        "and 'wrap' of take and pick accept any index",
+        check_.extent, check_.extent - 1);
+  }
+  std::string_view line() const override { return check_.line; }
+
+ protected:
+  std::size_t count() const { return static_cast<std::size_t>(check_.shape.elements()); }
+  FailedCheck check(std::span<const std::int64_t> indices) const {
+    const auto wrong = std::ranges::find_if(indices, [&](std::int64_t i) {
+      return static_cast<std::uint64_t>(i) >= static_cast<std::uint64_t>(check_.extent);
+    });
+    if (wrong == indices.end()) return {};
+    return {this, wrong - indices.begin(), *wrong};
   }
 
  private:
   BoundsCheck check_;
 };
 
-class DeviceBounds final : public Control {
+class HostBounds final : public Bounds {
+ public:
+  using Bounds::Bounds;
+
+  FailedCheck run(void* const* operands, StepMemory) const override {
+    return check({static_cast<const std::int64_t*>(operands[0]), count()});
+  }
+};
+
+class DeviceBounds final : public Bounds {
  public:
   DeviceBounds(const BoundsCheck& check, Accelerator& accelerator)
-      : check_(check), accelerator_(accelerator) {}
+      : Bounds(check), accelerator_(accelerator) {}
 
-  void run(void* const* operands) const override {
-    std::vector<std::int64_t> indices(static_cast<std::size_t>(check_.shape.elements()));
+  FailedCheck run(void* const* operands, StepMemory) const override {
+    std::vector<std::int64_t> indices(count());
     accelerator_.download(indices.data(), static_cast<const std::byte*>(operands[0]),
                           indices.size() * sizeof(std::int64_t));
-    check_bounds(check_, indices);
+    return check(indices);
   }
 
  private:
-  BoundsCheck check_;
   Accelerator& accelerator_;
 };
 
@@ -68,6 +80,12 @@ class DeviceBounds final : public Control {
 
 ValueError::ValueError(const std::string& line, std::string message)
     : Error(line.empty() ? message : line + ": " + message), message_(std::move(message)) {}
+
+KILN_API void FailedCheck::fail() const {
+  FixedText text;
+  check->explain(*this, text);
+  throw ValueError(std::string(check->line()), std::string(text.view()));
+}
 
 std::unique_ptr<const Control> make_bounds_check(const BoundsCheck& check, HostMemory&) {
   return std::make_unique<HostBounds>(check);

@@ -4,7 +4,8 @@
 #include "runtime/accelerator.h"
 #include "runtime/check.h"
 #include "runtime/fail.h"
-#include "runtime/small_array.h"
+
+#include <algorithm>
 
 namespace kiln {
 namespace {
@@ -26,7 +27,13 @@ class Loop final : public Control {
       output_bytes_.push_back(body.outputs[plan_.carries + i].bytes());
   }
 
-  void run(void* const* operands) const override {
+  std::size_t table_slots() const override {
+    const ExecutablePlan& body = body_->linked().plan();
+    return plan_.carries + body.inputs.size() + body.outputs.size() + body_->linked().body_slots();
+  }
+  std::int64_t scratch_bytes(int threads) const override { return body_->scratch_bytes(threads); }
+
+  FailedCheck run(void* const* operands, StepMemory memory) const override {
     void* const* const initial = operands;
     void* const* const rows = initial + plan_.carries;
     void* const* const invariants = rows + plan_.rows;
@@ -39,7 +46,7 @@ class Loop final : public Control {
     if (plan_.draws < 0)
       random.counter += static_cast<std::uint64_t>(1 - plan_.steps) * static_cast<std::uint64_t>(plan_.draws);
 
-    SmallArray<std::byte*, 16> others(plan_.carries);
+    std::byte** const others = memory.take<std::byte*>(plan_.carries);
     for (std::size_t i = 0; i < plan_.carries; ++i) {
       others[i] = scratch;
       scratch += aligned_bytes(carry_bytes_[i]);
@@ -53,8 +60,7 @@ class Loop final : public Control {
 
     // Operands of the body: its inputs, then its outputs.
     const ExecutablePlan& plan = body_->linked().plan();
-    SmallArray<std::byte*, 32> body(plan.inputs.size() + plan.outputs.size());
-    std::byte** const in = body.data();
+    std::byte** const in = memory.take<std::byte*>(plan.inputs.size() + plan.outputs.size());
     std::byte** const out = in + plan.inputs.size();
     for (std::size_t i = 0; i < plan_.carries; ++i) in[i] = bytes(initial[i]);
     for (std::size_t i = 0; i < plan_.rows; ++i) in[plan_.carries + i] = bytes(rows[i]);
@@ -69,7 +75,7 @@ class Loop final : public Control {
       // results.
       const bool to_result = (plan_.steps - step) % 2 == 1;
       for (std::size_t i = 0; i < plan_.carries; ++i) out[i] = to_result ? bytes(results[i]) : others[i];
-      body_->run_body(body.data(), scratch, random);
+      if (const FailedCheck failed = body_->run_body(in, scratch, random, memory)) return failed;
       for (std::size_t i = 0; i < plan_.carries; ++i) in[i] = out[i];
       for (std::size_t i = 0; i < plan_.rows; ++i) in[plan_.carries + i] += row_bytes_[i];
       for (std::size_t i = 0; i < plan_.outputs; ++i) out[plan_.carries + i] += output_bytes_[i];
@@ -80,6 +86,7 @@ class Loop final : public Control {
     for (std::size_t i = 0; i < plan_.outputs; ++i)
       clear_bytes(memory_, out[plan_.carries + i],
                   static_cast<std::size_t>((plan_.steps - step) * output_bytes_[i]));
+    return {};
   }
 
  private:
@@ -99,16 +106,25 @@ class Branch final : public Control {
       fail_internal("the bodies {} and {} of a branch differ in signature", a.name, b.name);
   }
 
-  void run(void* const* operands) const override {
+  std::size_t table_slots() const override {
+    const ExecutablePlan& plan = then_->linked().plan();
+    return plan.inputs.size() + plan.outputs.size() +
+           std::max(then_->linked().body_slots(), otherwise_->linked().body_slots());
+  }
+  std::int64_t scratch_bytes(int threads) const override {
+    return std::max(then_->scratch_bytes(threads), otherwise_->scratch_bytes(threads));
+  }
+
+  FailedCheck run(void* const* operands, StepMemory memory) const override {
     const ExecutablePlan& plan = then_->linked().plan();
     const std::size_t arguments = plan.inputs.size(), results = plan.outputs.size();
     void* const* const condition = operands + arguments;
-    SmallArray<std::byte*, 32> body(arguments + results);
+    std::byte** const body = memory.take<std::byte*>(arguments + results);
     for (std::size_t i = 0; i < arguments; ++i) body[i] = bytes(operands[i]);
     for (std::size_t i = 0; i < results; ++i) body[arguments + i] = bytes(condition[1 + i]);
     const Runner& taken = read_bool(memory_, bytes(condition[0])) ? *then_ : *otherwise_;
-    taken.run_body(body.data(), bytes(condition[1 + results]),
-                   *static_cast<const RandomState*>(condition[2 + results]));
+    return taken.run_body(body, bytes(condition[1 + results]),
+                          *static_cast<const RandomState*>(condition[2 + results]), memory);
   }
 
  private:

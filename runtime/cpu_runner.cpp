@@ -2,6 +2,7 @@
 #include "runtime/cpu_runner.h"
 
 #include "runtime/control.h"
+#include "runtime/cpu_repeated_run.h"
 #include "runtime/fail.h"
 #include "runtime/float_env.h"
 #include "runtime/profile.h"
@@ -22,35 +23,29 @@ LinkedPlan link(ExecutablePlan plan, const LoadKernel& load) {
   return {std::move(plan), [&](const Step& step) { return make_control(step, bodies, host_memory, name); }};
 }
 
+/// The operands of a kernel with scratch memory, of one worker. They precede the memory.
+std::int64_t operand_bytes(const Launch& l) {
+  return aligned_bytes(static_cast<std::int64_t>((l.count + 1) * sizeof(void*)));
+}
+
 struct KernelCall {
   KernelFn entry;
   void* const* operands;
   const std::int64_t* params;
+  std::byte* scratch;  // of all workers; null: the kernel takes none, and the rest is undefined
   std::uint32_t count;
-  std::byte* scratch;  // of all workers; null: the kernel takes none
-  std::int64_t scratch_bytes;
+  std::int64_t operand_bytes, worker_bytes;
 };
 
 void run_piece(void* context, int worker, std::int64_t begin, std::int64_t end) {
   const KernelCall& c = *static_cast<const KernelCall*>(context);
   if (c.scratch == nullptr) return c.entry(c.operands, c.params, begin, end);
-  SmallArray<void*, 32> operands(c.count + 1);
-  std::copy_n(c.operands, c.count, operands.data());
-  operands[c.count] = c.scratch + worker * c.scratch_bytes;
-  c.entry(operands.data(), c.params, begin, end);
+  std::byte* const memory = c.scratch + worker * c.worker_bytes;
+  void** const operands = reinterpret_cast<void**>(memory);
+  std::copy_n(c.operands, c.count, operands);
+  operands[c.count] = memory + c.operand_bytes;
+  c.entry(operands, c.params, begin, end);
 }
-
-class Repeated final : public RepeatedRun {
- public:
-  explicit Repeated(const CpuRunner& runner) : runner_(runner) {}
-  void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random,
-           CallAddresses& addresses) override {
-    runner_.run(inputs, outputs, random, addresses);
-  }
-
- private:
-  const CpuRunner& runner_;
-};
 
 }  // namespace
 
@@ -64,45 +59,72 @@ CpuRunner::CpuRunner(ExecutablePlan given, const LoadKernel& load)
   }
 }
 
-CpuRunner::Workspace CpuRunner::make_workspace(std::span<const Launch> launches) const {
-  const int threads = any_scratch(launches) ? num_threads() : 0;
+std::int64_t CpuRunner::scratch_of(std::span<const Launch> launches, int threads) const {
   std::int64_t bytes = 0;
-  if (threads > 0)
-    for (const Launch& l : launches)
-      bytes = std::max(bytes, l.scratch_bytes * workers_for(l.extent, l.grain, threads));
-  return {threads, {host_memory, bytes, plan().name}};
+  for (const Launch& l : launches) {
+    if (l.control)
+      bytes = std::max(bytes, l.control->scratch_bytes(threads));
+    else if (l.scratch_bytes > 0)
+      bytes = std::max(bytes, (operand_bytes(l) + l.scratch_bytes) * workers_for(l.extent, l.grain, threads));
+  }
+  return bytes;
+}
+
+CpuRunner::Workspace CpuRunner::make_workspace(std::span<const Launch> launches, bool takes_scratch) const {
+  const int threads = takes_scratch ? num_threads() : 0;
+  return {threads, {host_memory, takes_scratch ? scratch_of(launches, threads) : 0, plan().name}};
 }
 
 void CpuRunner::launch(const Launch& l, std::byte* const* bases, void** operands,
-                       const Workspace& workspace) const {
+                       const StepMemory& memory) const {
   linked_.set_operands(l, bases, operands);
-  if (l.control) return l.control->run(operands);
-  const int threads = l.extent <= l.grain ? 1 : workspace.threads > 0 ? workspace.threads : num_threads();
-  const int workers = l.scratch_bytes == 0 ? 0 : workers_for(l.extent, l.grain, threads);
-  std::byte* const scratch = workers == 0 ? nullptr : workspace.scratch.data();
-  for (int w = 0; w < workers; ++w) std::memset(scratch + w * l.scratch_bytes, 0, sizeof(std::int64_t));
-  KernelCall call{entries_[l.kernel], operands, l.params, l.count, scratch, l.scratch_bytes};
+  const int threads = l.extent <= l.grain ? 1 : memory.threads > 0 ? memory.threads : num_threads();
+  KernelCall call;
+  call.entry = entries_[l.kernel];
+  call.operands = operands;
+  call.params = l.params;
+  call.scratch = nullptr;
+  if (l.scratch_bytes > 0) {
+    call.count = l.count;
+    call.operand_bytes = operand_bytes(l);
+    call.worker_bytes = call.operand_bytes + l.scratch_bytes;
+    call.scratch = memory.scratch;
+    const int workers = workers_for(l.extent, l.grain, threads);
+    for (int w = 0; w < workers; ++w)
+      std::memset(call.scratch + w * call.worker_bytes + call.operand_bytes, 0, sizeof(std::int64_t));
+  }
   if (threads > 1) return parallel_pieces(l.extent, l.grain, threads, run_piece, &call);
   if (l.extent > 0) run_piece(&call, 0, 0, l.extent);
 }
 
 void CpuRunner::run_launches(std::span<const Launch> launches, std::byte* const* bases) const {
   SmallArray<void*, 32> operands(linked_.max_operands());
-  const Workspace workspace = make_workspace(launches);
-  for (const Launch& l : launches) launch(l, bases, operands.data(), workspace);
+  const Workspace workspace = make_workspace(launches, true);
+  const StepMemory memory{
+      .tables = nullptr, .scratch = workspace.scratch.data(), .threads = workspace.threads};
+  for (const Launch& l : launches) launch(l, bases, operands.data(), memory);
 }
 
-void CpuRunner::run_steps(CallAddresses& addresses) const {
-  std::byte* const* const bases = addresses.bases.data();
-  void** const operands = addresses.operands.data();
-  const Workspace workspace = make_workspace(linked_.launches());
+FailedCheck CpuRunner::run_step(const Launch& l, std::byte* const* bases, void** operands,
+                                const StepMemory& memory) const {
+  if (l.control) {
+    linked_.set_operands(l, bases, operands);
+    return l.control->run(operands, memory);
+  }
+  launch(l, bases, operands, memory);
+  return {};
+}
+
+FailedCheck CpuRunner::run_steps(std::byte* const* bases, void** operands, const StepMemory& memory) const {
   if (Profile::Record* profile = Profile::Record::active())
-    return run_timed(*profile, bases, operands, workspace);
-  for (const Launch& l : linked_.launches()) launch(l, bases, operands, workspace);
+    return run_timed(*profile, bases, operands, memory);
+  for (const Launch& l : linked_.launches())
+    if (const FailedCheck failed = run_step(l, bases, operands, memory)) return failed;
+  return {};
 }
 
-void CpuRunner::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
-                          const Workspace& workspace) const {
+FailedCheck CpuRunner::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
+                                 const StepMemory& memory) const {
   using Clock = Profile::Record::Clock;
   const Profile::Record::Suspended suspended;
   const auto since = [](Clock::time_point begin) {
@@ -111,40 +133,56 @@ void CpuRunner::run_timed(Profile::Record& profile, std::byte* const* bases, voi
   const auto first = Clock::now();
   for (const Launch& l : linked_.launches()) {
     const auto begin = Clock::now();
-    launch(l, bases, operands, workspace);
+    if (const FailedCheck failed = run_step(l, bases, operands, memory)) return failed;
     profile.add(*l.step, begin, since(begin), {});
   }
   profile.add_call(plan().name, first, since(first));
+  return {};
 }
 
 /// Flattened: of the 35 ns of a call of one small kernel, calls of these functions would take a third.
-[[gnu::flatten]] void CpuRunner::run(std::span<const Argument> inputs, std::span<void* const> outputs,
-                                     const RandomState& random, CallAddresses& addresses) const {
+[[gnu::flatten]] FailedCheck CpuRunner::run(std::span<const Argument> inputs, std::span<void* const> outputs,
+                                            const RandomState& random, CallAddresses& addresses) const {
   const FloatEnv env;
   PrepackedConstants::References prepacked;
   std::byte** const base = set_arguments(inputs, outputs, addresses, prepacked);
   const Arena arena(host_memory, plan().arena_bytes, plan().name);
+  const Workspace workspace = make_workspace(linked_.launches(), linked_.takes_scratch());
+  return run_with(
+      inputs, base, arena.data(),
+      {.tables = addresses.tables.data(), .scratch = workspace.scratch.data(), .threads = workspace.threads},
+      random, addresses);
+}
+
+FailedCheck CpuRunner::run_with(std::span<const Argument> inputs, std::byte** base, std::byte* arena,
+                                StepMemory memory, const RandomState& random,
+                                CallAddresses& addresses) const {
   RandomState state = random;
-  base[0] = arena.data();
+  base[0] = arena;
   base[1] = base[2] = reinterpret_cast<std::byte*>(&state);
 
   std::vector<Buffer> staged;
   if (overlap_.may_stage()) staged = overlap_.stage(addresses, host_memory);
-  run_steps(addresses);
-  if (!overlap_.writes()) return;
-  overlap_.write_back(inputs, addresses.bases.data(), host_memory);
+  std::byte* const* const bases = addresses.bases.data();
+  void** const operands = memory.take<void*>(linked_.max_operands());
+  if (const FailedCheck failed = run_steps(bases, operands, memory)) return failed;
+  if (!overlap_.writes()) return {};
+  overlap_.write_back(inputs, bases, host_memory);
   overlap_.count_writes(inputs);
+  return {};
 }
 
-void CpuRunner::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const {
-  CallAddresses addresses(linked_);
-  std::byte** const base = set_body_arguments(operands, addresses);
+FailedCheck CpuRunner::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random,
+                                StepMemory memory) const {
+  std::byte** const bases = memory.take<std::byte*>(linked_.base_count());
+  void** const step_operands = memory.take<void*>(linked_.max_operands());
+  std::byte** const base = set_body_arguments(operands, bases);
   RandomState state = random;
   base[0] = arena;
   base[1] = base[2] = reinterpret_cast<std::byte*>(&state);
-  run_steps(addresses);
+  return run_steps(bases, step_operands, memory);
 }
 
-std::unique_ptr<RepeatedRun> CpuRunner::repeat() const { return std::make_unique<Repeated>(*this); }
+std::unique_ptr<RepeatedRun> CpuRunner::repeat() const { return std::make_unique<CpuRepeatedRun>(*this); }
 
 }  // namespace kiln

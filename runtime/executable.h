@@ -47,7 +47,8 @@ class KILN_API Executable {
   /// subnormals kept) and restores the caller's.
   void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random,
            CallAddresses& addresses) const {
-    runner_->run(inputs, outputs, random, addresses);
+    if (const FailedCheck failed = runner_->run(inputs, outputs, random, addresses)) [[unlikely]]
+      failed.fail();
   }
   /// The same, with addresses made for this call.
   void run(std::span<const Argument> inputs, std::span<void* const> outputs,

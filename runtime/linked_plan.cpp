@@ -14,6 +14,9 @@ LinkedPlan::LinkedPlan(ExecutablePlan plan, const MakeControl& make_control) : p
   saved_base_ = first_prepacked_ + count(plan_.prepacked);
   arena_base_ = saved_base_ + (plan_.saved_bytes > 0 ? 1 : 0);
   for (const Step& s : plan_.steps) launches_.push_back(link(s, make_control));
+  takes_scratch_ = std::ranges::any_of(launches_, [](const Launch& l) {
+    return l.control ? l.control->scratch_bytes(1) > 0 : l.scratch_bytes > 0;
+  });
   step_operands_ = operands_.size();
   for (std::size_t i = 0; i < plan_.prepacked.size(); ++i)
     prepacked_launches_.push_back(link_prepacked(i, make_control));
@@ -81,6 +84,7 @@ Launch LinkedPlan::link(const Step& step, const MakeControl& make_control) {
     kernels_read_random_ = kernels_read_random_ || (r.space == BufferRef::Space::rng && !l.control);
   }
   max_operands_ = std::max(max_operands_, l.count + (l.scratch_bytes > 0));
+  if (l.control) table_slots_ = std::max(table_slots_, l.control->table_slots());
   return l;
 }
 
@@ -100,10 +104,6 @@ std::vector<Launch> LinkedPlan::link_prepacked(std::size_t index, const MakeCont
     list.push_back(link(s, make_control));
   }
   return list;
-}
-
-bool any_scratch(std::span<const Launch> launches) {
-  return std::ranges::any_of(launches, [](const Launch& l) { return l.scratch_bytes > 0; });
 }
 
 }  // namespace kiln

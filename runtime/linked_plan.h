@@ -1,5 +1,6 @@
 // A plan in the form that calls read.
 #pragma once
+#include "runtime/fixed_text.h"
 #include "runtime/plan.h"
 
 #include <cstddef>
@@ -7,17 +8,60 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 /// A plan in the form that calls read: each operand is a base address and an offset, each step a launch.
 namespace kiln {
 
+class Control;
+
+/// A check that a call has not passed, with the values of its message. It ends the call.
+struct [[nodiscard]] FailedCheck {
+  const Control* check;         ///< null: none failed, and the values are undefined
+  std::int64_t element, value;  ///< the place of a wrong value, and the value
+
+  FailedCheck() : check(nullptr) {}  // one store on the way out of each call
+  FailedCheck(const Control* of, std::int64_t at, std::int64_t wrong)
+      : check(of), element(at), value(wrong) {}
+  explicit operator bool() const { return check != nullptr; }
+  /// Throws the ValueError (check.h) of the check.
+  [[noreturn]] void fail() const;
+};
+
+/// Room for one address in the tables of a call.
+struct alignas(void*) TableSlot {
+  std::byte bytes[sizeof(void*)];
+};
+
+/// The memory in which a step runs bodies. The tables are the host's, also on an accelerator.
+struct StepMemory {
+  TableSlot* tables;   ///< at least Control::table_slots()
+  std::byte* scratch;  ///< of the bodies' kernels: at least Control::scratch_bytes(threads)
+  int threads;         ///< for which `scratch` has room
+
+  /// The first `count` addresses of the tables; the rest is left for others.
+  template <class Address>
+  Address* take(std::size_t count) {
+    return reinterpret_cast<Address*>(std::exchange(tables, tables + count));
+  }
+};
+
 /// A step that launches no kernel: it runs bodies (control.h) or checks values (check.h). Immutable.
 class Control {
  public:
   virtual ~Control() = default;
-  /// `operands` as documented for the step's plan. May throw, which ends the call.
-  virtual void run(void* const* operands) const = 0;
+  /// `operands` as documented for the step's plan.
+  virtual FailedCheck run(void* const* operands, StepMemory memory) const = 0;
+  /// The addresses that a run keeps in tables.
+  virtual std::size_t table_slots() const { return 0; }
+  /// The scratch memory of the bodies' kernels, in a call on `threads` threads. A device with a queue
+  /// allocates it itself.
+  virtual std::int64_t scratch_bytes(int /*threads*/) const { return 0; }
+  /// The message of a failed check of this step, and the program line that it was compiled for.
+  virtual void explain(const FailedCheck&, FixedText&) const {}
+  virtual std::string_view line() const { return {}; }
 };
 
 /// A linked step.
@@ -63,6 +107,12 @@ class LinkedPlan {
   std::uint32_t base_count() const { return arena_base_ + 3; }
   /// The most operands of a launch, scratch memory included.
   std::uint32_t max_operands() const { return max_operands_; }
+  /// The addresses in the tables of its steps.
+  std::size_t table_slots() const { return table_slots_; }
+  /// The same of a body: its bases and operands, too.
+  std::size_t body_slots() const { return base_count() + max_operands_ + table_slots_; }
+  /// Whether a step of a call takes scratch memory.
+  bool takes_scratch() const { return takes_scratch_; }
   /// Whether a kernel reads the random state.
   bool kernels_read_random() const { return kernels_read_random_; }
 
@@ -85,10 +135,8 @@ class LinkedPlan {
   std::size_t step_operands_ = 0;  // the call's steps precede the steps of prepacked constants
   std::uint32_t first_constant_ = 0, first_prepacked_ = 0, saved_base_ = 0, arena_base_ = 0;
   std::uint32_t max_operands_ = 0;
-  bool kernels_read_random_ = false, writes_in_place_ = false;
+  std::size_t table_slots_ = 0;
+  bool kernels_read_random_ = false, writes_in_place_ = false, takes_scratch_ = false;
 };
-
-/// True if a launch takes scratch memory.
-bool any_scratch(std::span<const Launch> launches);
 
 }  // namespace kiln

@@ -7,6 +7,7 @@
 #include <kiln/memory.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -29,6 +30,7 @@ struct PrepackedPlace {
       external = external || a.storage->external();
     }
   }
+  std::uint64_t hash() const { return mixed(key, sources); }
 };
 
 }  // namespace
@@ -123,7 +125,7 @@ std::byte** PrepackedConstants::gather(std::span<const Argument> inputs, std::by
     const Buffer* const prepacked = find(i, inputs);
     if (prepacked == nullptr || releasable_after(i, inputs) != nullptr) {
       section.leave();
-      make_all(inputs, bases, references);
+      references.held = make_all(inputs, bases);
       break;
     }
     prepacked_bases[i] = prepacked->data();
@@ -131,21 +133,51 @@ std::byte** PrepackedConstants::gather(std::span<const Argument> inputs, std::by
   return prepacked_bases + count;
 }
 
-/// Makes the missing ones.
-void PrepackedConstants::make_all(std::span<const Argument> inputs, std::byte** bases,
-                                  References& references) const {
+/// Sets the bases of the held constants. False: they are of other parameters, or contents can be released.
+bool PrepackedConstants::is_current(std::span<const Argument> inputs, std::byte** bases,
+                                    const Held& held) const {
+  if (held.buffers.empty()) return false;
+  std::byte** const prepacked_bases = bases + plan_.first_prepacked();
+  for (std::size_t i = 0; i < releases_.size(); ++i) {
+    const PrepackedPlace place(plan_.plan().prepacked[i], inputs);
+    if (place.external || place.hash() != held.sources[i] || releasable_after(i, inputs) != nullptr)
+      return false;
+    prepacked_bases[i] = held.buffers[i]->data();
+  }
+  return true;
+}
+
+std::byte** PrepackedConstants::gather(std::span<const Argument> inputs, std::byte** bases,
+                                       Held& held) const {
+  const std::size_t count = releases_.size();
+  if (!is_current(inputs, bases, held)) [[unlikely]] {
+    // Versions are read before contents.
+    std::vector<std::uint64_t> sources;
+    for (const PrepackedPlan& p : plan_.plan().prepacked) sources.push_back(PrepackedPlace(p, inputs).hash());
+    held.buffers.clear();  // the pool may give their memory to the new ones
+    held.buffers = make_all(inputs, bases);
+    held.sources = std::move(sources);
+  }
+  return bases + plan_.first_prepacked() + count;
+}
+
+/// Makes the missing ones, and sets the bases of all.
+std::vector<std::shared_ptr<const Buffer>> PrepackedConstants::make_all(std::span<const Argument> inputs,
+                                                                        std::byte** bases) const {
+  std::vector<std::shared_ptr<const Buffer>> all;
   bool released = false;
   for (std::size_t i = 0; i < releases_.size(); ++i) {
-    references.held.push_back(get(i, inputs, bases));
+    all.push_back(get(i, inputs, bases));
     // Released at once: the next prepacked constant may take the memory.
     if (Storage* const contents = releasable_after(i, inputs)) {
       const std::size_t packed = releases_[i]->packed;
-      contents->release(references.held[packed], *plan_.plan().prepacked[packed].packing);
+      contents->release(all[packed], *plan_.plan().prepacked[packed].packing);
       released = true;
     }
   }
   // The pool would keep the last released block of each size, which fit no array of later calls.
   if (released) release_pooled_memory(device_);
+  return all;
 }
 
 }  // namespace kiln

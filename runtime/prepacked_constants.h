@@ -35,8 +35,16 @@ class PrepackedConstants {
     std::optional<ReadSection<Domain::prepacked>> section;
     std::vector<std::shared_ptr<const Buffer>> held;
   };
+  /// The prepacked constants of a call that is repeated. It holds them from run to run, and a run whose
+  /// parameters are unchanged finds them without a section. The end of a section may free constants that
+  /// another thread has replaced.
+  struct Held {
+    std::vector<std::uint64_t> sources;  ///< a hash of what each was made from
+    std::vector<std::shared_ptr<const Buffer>> buffers;
+  };
   /// Sets the bases of the prepacked constants, and returns the place of the next. Those before are set.
   std::byte** gather(std::span<const Argument> inputs, std::byte** bases, References& references) const;
+  std::byte** gather(std::span<const Argument> inputs, std::byte** bases, Held& held) const;
 
  private:
   void find_packed_inputs(std::vector<std::size_t>& packed, std::vector<std::size_t>& last);
@@ -44,7 +52,9 @@ class PrepackedConstants {
   std::shared_ptr<const Buffer> get(std::size_t index, std::span<const Argument> inputs,
                                     std::byte** bases) const;
   Buffer make(std::size_t index, std::span<const Argument> inputs, std::byte** bases) const;
-  void make_all(std::span<const Argument> inputs, std::byte** bases, References& references) const;
+  std::vector<std::shared_ptr<const Buffer>> make_all(std::span<const Argument> inputs,
+                                                      std::byte** bases) const;
+  bool is_current(std::span<const Argument> inputs, std::byte** bases, const Held& held) const;
   Storage* releasable_after(std::size_t index, std::span<const Argument> inputs) const;
 
   /// For the last prepacked constant that is made from a packed-only input: that input, and the first

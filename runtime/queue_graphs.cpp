@@ -25,15 +25,18 @@ class QueueGraphs::Recording {
 
   bool is_for(std::span<std::byte* const> given) const { return std::ranges::equal(given, given_); }
 
-  void run(const RandomState& given) {
+  FailedCheck run(const RandomState& given) {
     RandomState state = given;
     if (random_.data()) runner_.accelerator().upload(random_.data(), &state, sizeof(state));
     std::byte** const bases = addresses_.bases.data();
     bases[plan_.arena_base() + 2] = reinterpret_cast<std::byte*>(&state);
     for (const Part& p : parts_) {
       p.graph->run();
-      if (p.step) runner_.launch(*p.step, bases, addresses_.operands.data(), nullptr, *p.graph);
+      if (!p.step) continue;
+      if (const FailedCheck failed = runner_.launch(*p.step, bases, operands(), tables(), nullptr, *p.graph))
+        return failed;
     }
+    return {};
   }
 
  private:
@@ -42,6 +45,9 @@ class QueueGraphs::Recording {
     std::unique_ptr<DeviceGraph> graph;
     const Launch* step;
   };
+
+  void** operands() { return reinterpret_cast<void**>(addresses_.tables.data()); }
+  TableSlot* tables() { return addresses_.tables.data() + plan_.max_operands(); }
 
   void make(std::span<const Argument> inputs, std::unique_ptr<DeviceGraph> graph) {
     std::byte** const bases = addresses_.bases.data();
@@ -55,7 +61,7 @@ class QueueGraphs::Recording {
         parts_.push_back({std::move(graph), &l});
         graph = runner_.accelerator().make_graph();
       } else {
-        runner_.launch(l, bases, addresses_.operands.data(), scratch_.data(), queue());
+        (void)runner_.launch(l, bases, operands(), nullptr, scratch_.data(), queue());
       }
     }
     written_ = runner_.overlap().write_back(inputs, bases, queue());
@@ -83,22 +89,35 @@ bool QueueGraphs::repeats(std::span<std::byte* const> given) {
   return same;
 }
 
-void QueueGraphs::run(std::span<const Argument> inputs, std::span<void* const> outputs,
-                      const RandomState& random, CallAddresses& addresses) {
+/// Makes graphs for these addresses; a device without graphs gives none.
+void QueueGraphs::record(std::span<std::byte* const> given, std::span<const Argument> inputs) {
+  recording_.reset();
+  if (auto graph = runner_.accelerator().make_graph())
+    recording_ = std::make_unique<Recording>(runner_, given, inputs, std::move(graph));
+}
+
+FailedCheck QueueGraphs::run(std::span<const Argument> inputs, std::span<void* const> outputs,
+                             const RandomState& random, CallAddresses& addresses) {
   if (Profile::Record::active()) return runner_.run(inputs, outputs, random, addresses);
   PrepackedConstants::References prepacked;
   std::byte** const end = runner_.set_arguments(inputs, outputs, addresses, prepacked);
   const std::span<std::byte* const> given(addresses.bases.data(), end);
   const bool again = repeats(given);
-  if (!recording_ || !recording_->is_for(given)) {
-    recording_.reset();
-    // A device without graphs gives none.
-    if (auto graph = again ? runner_.accelerator().make_graph() : nullptr)
-      recording_ = std::make_unique<Recording>(runner_, given, inputs, std::move(graph));
-  }
+  if (recording_ && !recording_->is_for(given)) recording_.reset();
+  if (!recording_ && again) record(given, inputs);
   if (!recording_) return runner_.run_with(inputs, end, random, addresses);
-  recording_->run(random);
+  if (const FailedCheck failed = recording_->run(random)) return failed;
   runner_.overlap().count_writes(inputs);
+  return {};
+}
+
+void QueueGraphs::warm_up(std::span<const Argument> inputs, std::span<void* const> outputs,
+                          CallAddresses& addresses) {
+  PrepackedConstants::References prepacked;
+  std::byte** const end = runner_.set_arguments(inputs, outputs, addresses, prepacked);
+  const std::span<std::byte* const> given(addresses.bases.data(), end);
+  last_.assign(given.begin(), given.end());
+  if (!recording_ || !recording_->is_for(given)) record(given, inputs);
 }
 
 }  // namespace kiln

@@ -20,12 +20,16 @@ class QueueGraphs final : public RepeatedRun {
   /// `runner` outlives it.
   explicit QueueGraphs(const QueueRunner& runner);
   ~QueueGraphs() override;
-  void run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random,
-           CallAddresses& addresses) override;
+  FailedCheck run(std::span<const Argument> inputs, std::span<void* const> outputs, const RandomState& random,
+                  CallAddresses& addresses) override;
+  /// Makes the graphs, and runs nothing.
+  void warm_up(std::span<const Argument> inputs, std::span<void* const> outputs,
+               CallAddresses& addresses) override;
 
  private:
   class Recording;
   bool repeats(std::span<std::byte* const> given);
+  void record(std::span<std::byte* const> given, std::span<const Argument> inputs);
 
   const QueueRunner& runner_;
   std::vector<std::byte*> last_;  // the addresses of the last run: inputs, results, constants

@@ -43,42 +43,48 @@ Arena<Accelerator> QueueRunner::make_scratch(std::span<const Launch> launches) c
   return {accelerator_, bytes, plan().name};
 }
 
-void QueueRunner::launch(const Launch& l, std::byte* const* bases, void** operands, std::byte* scratch,
-                         WorkQueue& queue) const {
+FailedCheck QueueRunner::launch(const Launch& l, std::byte* const* bases, void** operands, TableSlot* tables,
+                                std::byte* scratch, WorkQueue& queue) const {
   linked_.set_operands(l, bases, operands);
-  if (l.control) return l.control->run(operands);
+  if (l.control) return l.control->run(operands, {.tables = tables, .scratch = nullptr, .threads = 1});
   if (l.scratch_bytes > 0) operands[l.count] = scratch;
   queue.launch(kernels_[l.kernel], {{operands, l.count + (l.scratch_bytes > 0)},
                                     {l.params, l.param_count},
                                     l.extent,
                                     l.scratch_bytes,
                                     *l.step});
+  return {};
 }
 
 void QueueRunner::run_launches(std::span<const Launch> launches, std::byte* const* bases) const {
   SmallArray<void*, 32> operands(linked_.max_operands());
+  SmallArray<TableSlot, 1> tables(linked_.table_slots());
   const Arena<Accelerator> scratch = make_scratch(launches);
-  for (const Launch& l : launches) launch(l, bases, operands.data(), scratch.data(), accelerator_);
+  for (const Launch& l : launches)
+    if (const FailedCheck failed =
+            launch(l, bases, operands.data(), tables.data(), scratch.data(), accelerator_))
+      failed.fail();
 }
 
-void QueueRunner::run_steps(CallAddresses& addresses) const {
-  std::byte* const* const bases = addresses.bases.data();
-  void** const operands = addresses.operands.data();
+FailedCheck QueueRunner::run_steps(std::byte* const* bases, void** operands, TableSlot* tables) const {
   const Arena<Accelerator> scratch = make_scratch(linked_.launches());
   if (Profile::Record* profile = Profile::Record::active())
-    return run_timed(*profile, bases, operands, scratch.data());
-  for (const Launch& l : linked_.launches()) launch(l, bases, operands, scratch.data(), accelerator_);
+    return run_timed(*profile, bases, operands, tables, scratch.data());
+  for (const Launch& l : linked_.launches())
+    if (const FailedCheck failed = launch(l, bases, operands, tables, scratch.data(), accelerator_))
+      return failed;
+  return {};
 }
 
-void QueueRunner::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
-                            std::byte* scratch) const {
+FailedCheck QueueRunner::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
+                                   TableSlot* tables, std::byte* scratch) const {
   const Profile::Record::Suspended suspended;
   // Times are read after the last step: a wait between two steps would leave the device idle.
   std::vector<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>> moments;
   const auto first = Profile::Record::Clock::now();
   for (const Launch& l : linked_.launches()) {
     auto begin = accelerator_.record_moment();
-    launch(l, bases, operands, scratch, accelerator_);
+    if (const FailedCheck failed = launch(l, bases, operands, tables, scratch, accelerator_)) return failed;
     moments.emplace_back(std::move(begin), accelerator_.record_moment());
   }
   // In a trace the first kernel begins when it was launched, the others by the device's clock.
@@ -94,12 +100,13 @@ void QueueRunner::run_timed(Profile::Record& profile, std::byte* const* bases, v
                 l.control ? std::string() : plan().kernels[l.kernel].gpu.schedule);
   }
   if (!moments.empty()) profile.add_call(plan().name, first, since_first(moments.back().second));
+  return {};
 }
 
-void QueueRunner::run(std::span<const Argument> inputs, std::span<void* const> outputs,
-                      const RandomState& random, CallAddresses& addresses) const {
+FailedCheck QueueRunner::run(std::span<const Argument> inputs, std::span<void* const> outputs,
+                             const RandomState& random, CallAddresses& addresses) const {
   PrepackedConstants::References prepacked;
-  run_with(inputs, set_arguments(inputs, outputs, addresses, prepacked), random, addresses);
+  return run_with(inputs, set_arguments(inputs, outputs, addresses, prepacked), random, addresses);
 }
 
 Buffer QueueRunner::random_on_device(const RandomState& random) const {
@@ -109,8 +116,8 @@ Buffer QueueRunner::random_on_device(const RandomState& random) const {
   return copy;
 }
 
-void QueueRunner::run_with(std::span<const Argument> inputs, std::byte** base, const RandomState& random,
-                           CallAddresses& addresses) const {
+FailedCheck QueueRunner::run_with(std::span<const Argument> inputs, std::byte** base,
+                                  const RandomState& random, CallAddresses& addresses) const {
   const Arena arena(accelerator_, plan().arena_bytes, plan().name);
   RandomState state = random;
   const Buffer copy = random_on_device(state);
@@ -121,21 +128,27 @@ void QueueRunner::run_with(std::span<const Argument> inputs, std::byte** base, c
   std::vector<Buffer> staged;
   WorkQueue& queue = accelerator_;
   if (overlap_.may_stage()) staged = overlap_.stage(addresses, queue);
-  run_steps(addresses);
-  if (!overlap_.writes()) return;
+  TableSlot* const tables = addresses.tables.data();
+  if (const FailedCheck failed = run_steps(addresses.bases.data(), reinterpret_cast<void**>(tables),
+                                           tables + linked_.max_operands()))
+    return failed;
+  if (!overlap_.writes()) return {};
   overlap_.write_back(inputs, addresses.bases.data(), queue);
   overlap_.count_writes(inputs);
+  return {};
 }
 
-void QueueRunner::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const {
-  CallAddresses addresses(linked_);
-  std::byte** const base = set_body_arguments(operands, addresses);
+FailedCheck QueueRunner::run_body(std::byte* const* operands, std::byte* arena, const RandomState& random,
+                                  StepMemory memory) const {
+  std::byte** const bases = memory.take<std::byte*>(linked_.base_count());
+  void** const step_operands = memory.take<void*>(linked_.max_operands());
+  std::byte** const base = set_body_arguments(operands, bases);
   RandomState state = random;
   const Buffer copy = random_on_device(state);
   base[0] = arena;
   base[1] = copy.data();
   base[2] = reinterpret_cast<std::byte*>(&state);
-  run_steps(addresses);
+  return run_steps(bases, step_operands, memory.tables);
 }
 
 std::unique_ptr<RepeatedRun> QueueRunner::repeat() const { return std::make_unique<QueueGraphs>(*this); }

@@ -22,8 +22,11 @@ class RepeatedRun {
  public:
   virtual ~RepeatedRun() = default;
   /// As Runner::run.
-  virtual void run(std::span<const Argument> inputs, std::span<void* const> outputs,
-                   const RandomState& random, CallAddresses& addresses) = 0;
+  virtual FailedCheck run(std::span<const Argument> inputs, std::span<void* const> outputs,
+                          const RandomState& random, CallAddresses& addresses) = 0;
+  /// Makes all that the next run on this thread would make, and leaves inputs and outputs as they are.
+  virtual void warm_up(std::span<const Argument> inputs, std::span<void* const> outputs,
+                       CallAddresses& addresses) = 0;
 };
 
 /// Runs the calls of a plan on one kind of device: a subclass for each. Immutable; any number of threads may
@@ -38,12 +41,16 @@ class Runner {
   /// The device of its kernels, arguments and results.
   Device device() const { return device_; }
 
-  /// As Executable::run.
-  virtual void run(std::span<const Argument> inputs, std::span<void* const> outputs,
-                   const RandomState& random, CallAddresses& addresses) const = 0;
-  /// Runs as the body of a loop or branch: `operands` are the addresses of the inputs, then of the outputs;
-  /// the arena has room for plan().arena_bytes. The caller has set the floating-point environment.
-  virtual void run_body(std::byte* const* operands, std::byte* arena, const RandomState& random) const = 0;
+  /// As Executable::run, which throws for a check that failed.
+  virtual FailedCheck run(std::span<const Argument> inputs, std::span<void* const> outputs,
+                          const RandomState& random, CallAddresses& addresses) const = 0;
+  /// Runs as the body of a loop or branch: `operands` are the addresses of the inputs, then of the outputs.
+  /// The arena has room for plan().arena_bytes, `memory` for linked().body_slots() addresses and
+  /// scratch_bytes(). The caller has set the floating-point environment.
+  virtual FailedCheck run_body(std::byte* const* operands, std::byte* arena, const RandomState& random,
+                               StepMemory memory) const = 0;
+  /// As Control::scratch_bytes, of the steps of a call.
+  virtual std::int64_t scratch_bytes(int /*threads*/) const { return 0; }
   /// It refers to this.
   virtual std::unique_ptr<RepeatedRun> repeat() const = 0;
 
@@ -58,11 +65,13 @@ class Runner {
   const ExecutablePlan& plan() const { return linked_.plan(); }
   /// Runs the launches of a prepacked constant.
   virtual void run_launches(std::span<const Launch> launches, std::byte* const* bases) const = 0;
-  /// Sets the bases before the arena's, and returns the place of that one.
+  /// Sets the bases before the arena's, and returns the place of that one. `prepacked`: References or Held of
+  /// PrepackedConstants.
+  template <class Prepacked>
   std::byte** set_arguments(std::span<const Argument> inputs, std::span<void* const> outputs,
-                            CallAddresses& addresses, PrepackedConstants::References& prepacked) const;
+                            CallAddresses& addresses, Prepacked& prepacked) const;
   /// The same for a body.
-  std::byte** set_body_arguments(std::byte* const* operands, CallAddresses& addresses) const;
+  std::byte** set_body_arguments(std::byte* const* operands, std::byte** bases) const;
 
   const LinkedPlan linked_;
   std::vector<std::shared_ptr<const Buffer>> constants_;  // on the device
@@ -71,9 +80,9 @@ class Runner {
   const Overlap overlap_;
 };
 
-inline std::byte** Runner::set_arguments(std::span<const Argument> inputs, std::span<void* const> outputs,
-                                         CallAddresses& addresses,
-                                         PrepackedConstants::References& prepacked) const {
+template <class Prepacked>
+std::byte** Runner::set_arguments(std::span<const Argument> inputs, std::span<void* const> outputs,
+                                  CallAddresses& addresses, Prepacked& prepacked) const {
   const ExecutablePlan& p = plan();
   if (inputs.size() != p.inputs.size() || outputs.size() != p.outputs.size())
     fail_internal("{} takes {} inputs and {} outputs, got {} and {}", p.name, p.inputs.size(),
@@ -89,9 +98,9 @@ inline std::byte** Runner::set_arguments(std::span<const Argument> inputs, std::
   return base;
 }
 
-inline std::byte** Runner::set_body_arguments(std::byte* const* operands, CallAddresses& addresses) const {
+inline std::byte** Runner::set_body_arguments(std::byte* const* operands, std::byte** bases) const {
   const std::size_t count = plan().inputs.size() + plan().outputs.size();
-  std::byte** base = std::copy_n(operands, count, addresses.bases.data());
+  std::byte** base = std::copy_n(operands, count, bases);
   for (const auto& c : constants_) *base++ = c->data();
   return base;
 }

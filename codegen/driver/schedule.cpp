@@ -165,7 +165,10 @@ class Scheduler {
         chosen.push_back(&p);
     for (const PlannedStep& p : planned_)
       if (p.generic) remember_generic(p.generic->request, backend_);
-    for (PlannedStep* p : chosen) set_kernel(*p, std::move(*p->generic));
+    for (PlannedStep* p : chosen) {
+      set_kernel(*p, std::move(*p->generic));
+      p->step.name += " (generic)";  // a Profile may see the special one, too
+    }
     loaded_.are_generic |= !chosen.empty();
   }
 

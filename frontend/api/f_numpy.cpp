@@ -123,6 +123,28 @@ Tensor Numpy::less(const Operand& a, const Operand& b, Where where) {
 Tensor Numpy::less_equal(const Operand& a, const Operand& b, Where where) {
   return binary<"_npi_less_equal", "_npi_less_equal_scalar", "_npi_greater_equal_scalar">(a, b, where);
 }
+Tensor Numpy::where(const Tensor& condition, const Operand& x, const Operand& y, Where where) {
+  const Tensor& like = x.is_tensor() ? x.tensor() : y.is_tensor() ? y.tensor() : condition;
+  const auto dtype_beside = [&](const Operand& number) {
+    const DType dtype = detail::TensorAccess::dtype(like);
+    if (!x.is_tensor() && !y.is_tensor()) return x.integral() && y.integral() ? DType::i64 : DType::f32;
+    if (number.integral()) return dtype == DType::boolean ? DType::i64 : dtype;
+    return is_floating(dtype) ? dtype : DType::f64;
+  };
+  const auto filled = [&](const Operand& number) {
+    CallAttributes<3> given;
+    given.set("fill_value", AttrValue(number.number()));
+    set_context(given);
+    given.set("dtype", dtype_beside(number));
+    return np_call<"_npi_full_like">({&like}, given, where);
+  };
+  Tensor of_x, of_y;
+  if (!x.is_tensor()) of_x = filled(x);
+  if (!y.is_tensor()) of_y = filled(y);
+  return np_call<"_npi_where">(
+      {&condition, x.is_tensor() ? &x.tensor() : &of_x, y.is_tensor() ? &y.tensor() : &of_y}, where);
+}
+
 Tensor Numpy::sum(const Tensor& a, const NumpyReduceOptions& o, Where where) {
   return np_call<"_np_sum">({&a}, attributes(o), where, o.name);
 }

@@ -331,8 +331,5 @@ Tensor F::numpy::square(const Tensor& x, Where where) { return np_call<"_npi_squ
 Tensor F::numpy::tan(const Tensor& x, Where where) { return np_call<"_npi_tan">({&x}, where); }
 Tensor F::numpy::tanh(const Tensor& x, Where where) { return np_call<"_npi_tanh">({&x}, where); }
 Tensor F::numpy::trunc(const Tensor& x, Where where) { return np_call<"_npi_trunc">({&x}, where); }
-Tensor F::numpy::where(const Tensor& condition, const Tensor& x, const Tensor& y, Where where) {
-  return np_call<"_npi_where">({&condition, &x, &y}, where);
-}
 
 }  // namespace kiln

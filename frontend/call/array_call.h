@@ -89,24 +89,33 @@ class ArrayCall {
   /// only if the code draws.
   template <class Tape, class Reserve>
   void run(Tape&& tape, Reserve&& reserve) {
-    run_by([&](auto& draw) { frame_.run(draw); }, tape, reserve);
+    const auto run = [&](auto& draw) {
+      frame_.run(draw);
+      return FailedCheck();
+    };
+    (void)run_by(run, tape, reserve);
   }
-  /// The same by `repeated`, which is a call of the same executable.
+  /// The same by `repeated`, which is a call of the same executable. A check that failed has ended the call;
+  /// the caller makes an error of it.
   template <class Tape, class Reserve>
-  void repeat(RepeatedCall& repeated, Tape&& tape, Reserve&& reserve) {
-    run_by([&](auto& draw) { frame_.repeat(repeated, draw); }, tape, reserve);
+  FailedCheck repeat(RepeatedCall& repeated, Tape&& tape, Reserve&& reserve) {
+    return run_by([&](auto& draw) { return frame_.repeat(repeated, draw); }, tape, reserve);
   }
+  /// Makes all that the next repeat() on this thread would make, and leaves all arrays as they are.
+  void warm_up(RepeatedCall& repeated) { frame_.warm_up(repeated); }
 
  private:
   template <class Run, class Tape, class Reserve>
-  void run_by(Run&& run, Tape& tape, Reserve& reserve) {
+  FailedCheck run_by(Run&& run, Tape& tape, Reserve& reserve) {
     tape.begin();
     if (writes_arguments() || !existing_.empty()) keep_old_contents();
     RandomState random;
     const auto draw = [&](std::int64_t draws) { return random = reserve(draws); };
-    run(draw);
+    if (const FailedCheck failed = run(draw)) [[unlikely]]
+      return failed;
     for (const std::shared_ptr<Array>& array : existing_) array->bump_version();
     tape.finish(random);
+    return {};
   }
   /// Step 5.
   void keep_old_contents();

@@ -8,6 +8,7 @@
 
 #include <kiln/random.h>
 
+#include <atomic>
 #include <fmt/format.h>
 #include <mutex>
 #include <utility>
@@ -18,9 +19,39 @@ namespace {
 // The key of the initializers is at a fixed distance from the program's.
 constexpr std::uint64_t initializer_key = 0x9e3779b97f4a7c15ull;
 
+/// A stream of which any thread takes counters without a lock, as a bound call in real time does. A thread
+/// that sets it makes `version` odd meanwhile. Counters that were taken of the old and the new state at once
+/// are left out, and the thread takes others.
+class Stream {
+ public:
+  explicit Stream(std::uint64_t seed) : seed_(seed) {}
+
+  RandomState take(std::int64_t draws) {
+    for (;;) {
+      const std::uint64_t before = version_.load(std::memory_order_acquire);
+      if (before % 2 != 0) continue;
+      RandomState taken;
+      taken.seed = seed_.load(std::memory_order_acquire);
+      taken.counter = counter_.fetch_add(static_cast<std::uint64_t>(draws), std::memory_order_acq_rel);
+      if (version_.load(std::memory_order_relaxed) == before) return taken;
+    }
+  }
+  // Under the mutex of all streams.
+  RandomState get() const { return {seed_.load(), counter_.load()}; }
+  void set(const RandomState& state) {
+    version_.fetch_add(1);
+    seed_.store(state.seed);
+    counter_.store(state.counter);
+    version_.fetch_add(1);
+  }
+
+ private:
+  std::atomic<std::uint64_t> version_{0}, seed_, counter_{0};
+};
+
 struct Streams {
   Mutex mutex;
-  RandomState streams[2] = {{0, 0}, {initializer_key, 0}};
+  Stream streams[2] = {Stream(0), Stream(initializer_key)};
 };
 
 Streams& all_streams() {
@@ -40,9 +71,7 @@ RandomState reserve_random(std::int64_t draws) {
   const CallContext& context = CallContext::current();
   if (context.random_block && context.stream == RandomStream::program)
     return take(*context.random_block, draws);
-  Streams& all = all_streams();
-  std::lock_guard lock(all.mutex);
-  return take(all.streams[static_cast<int>(context.stream)], draws);
+  return all_streams().streams[static_cast<int>(context.stream)].take(draws);
 }
 
 RandomBlock::RandomBlock(std::int64_t draws) : RandomBlock(reserve_random(draws)) {}
@@ -68,15 +97,15 @@ void random::seed(std::uint64_t seed) {
   leave_recording("random::seed()");
   Streams& all = all_streams();
   std::lock_guard lock(all.mutex);
-  all.streams[0] = {seed, 0};
-  all.streams[1] = {seed ^ initializer_key, 0};
+  all.streams[0].set({seed, 0});
+  all.streams[1].set({seed ^ initializer_key, 0});
 }
 
 random::State random::state() {
   leave_recording("random::state()");
   Streams& all = all_streams();
   std::lock_guard lock(all.mutex);
-  const auto [program, initializer] = all.streams;
+  const RandomState program = all.streams[0].get(), initializer = all.streams[1].get();
   return {{program.seed, program.counter}, {initializer.seed, initializer.counter}};
 }
 
@@ -84,8 +113,8 @@ void random::restore(const State& state) {
   leave_recording("random::restore()");
   Streams& all = all_streams();
   std::lock_guard lock(all.mutex);
-  all.streams[0] = {state.program.seed, state.program.counter};
-  all.streams[1] = {state.initializer.seed, state.initializer.counter};
+  all.streams[0].set({state.program.seed, state.program.counter});
+  all.streams[1].set({state.initializer.seed, state.initializer.counter});
 }
 
 }  // namespace kiln

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <map>
+#include <string_view>
 #include <thread>
 
 using namespace kiln;
@@ -68,6 +70,25 @@ TEST_CASE("a size has kernels of its own from its third call on") {
   std::array<std::uint64_t, 4> by_call{};
   for (std::uint64_t& kernels : by_call) kernels = compiled_by([&] { CHECK(same_bits(net(x), eager)); });
   CHECK(by_call == std::array<std::uint64_t, 4>{0, 0, 2, 0});
+}
+
+TEST_CASE("a profile tells generic kernels from a size's own") {
+  Network net(44, 7);
+  net.meet_sizes();
+  const Tensor x = rows(29);
+  const Profile profile;
+  for (int call = 0; call < 4; ++call) net(x);
+  std::map<std::string, std::int64_t> runs;
+  for (const Profile::Kernel& k : profile.kernels()) CHECK(runs.emplace(k.name, k.runs).second);
+  int generic = 0;
+  for (const auto& [name, count] : runs) {
+    constexpr std::string_view label = " (generic)";
+    if (!name.ends_with(label)) continue;
+    ++generic;
+    CHECK(count == 2);
+    CHECK(runs.at(name.substr(0, name.size() - label.size())) == 2);
+  }
+  CHECK(generic == 2);
 }
 
 TEST_CASE("a bound call has kernels of its own at once") {

@@ -38,6 +38,27 @@ TEST_CASE("a variable declares what a file shows", "[symbol]") {
   CHECK_THAT(error_of([] { sym::var("w", {.attr = {{"shape", "1"}}}); }), Catch::Contains("underscores"));
 }
 
+TEST_CASE("logical operators of symbols are those of tensors", "[symbol]") {
+  const Symbol a = sym::var("a"), b = sym::var("b");
+  const Symbol all =
+      sym::group({a && b, a || b, !a, a && true, 2 && a, false || b, b || 0.0, (a && b) || !(a || b)});
+  CHECK((a && b).list_arguments() == Names{"a", "b"});
+  CHECK_THAT((a && b).tojson(), Catch::Contains("\"_logical_and\""));
+  CHECK_THAT((!a).tojson(), Catch::Contains("\"logical_not\""));
+  CHECK_THAT((a || 1).tojson(), Catch::Contains("\"_logical_or_scalar\""));
+
+  SymbolBlock net(all, {a, b});
+  net.hybridize();
+  const Tensor x{0, 1, -2, 0}, y{0, 0, 3, 1};
+  const Tensors got = net({x, y}),
+                wanted{x && y, x || y, !x, x && true, 2 && x, false || y, y || 0.0, (x && y) || !(x || y)};
+  REQUIRE(got.size() == wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    CAPTURE(i);
+    CHECK(got[i].to_vector<float>() == wanted[i].to_vector<float>());
+  }
+}
+
 TEST_CASE("operators on symbols do not broadcast", "[symbol]") {
   const Symbol a = sym::var("a"), b = sym::var("b");
   const auto op_of = [](const Symbol& s) {

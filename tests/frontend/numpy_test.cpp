@@ -2,6 +2,7 @@
 #include "golden_files.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <functional>
 #include <iostream>
 #include <thread>
@@ -317,4 +318,40 @@ TEST_CASE("a scalar stays one, however many numbers it meets", "[numpy]") {
     CHECK(np().add(i, 0.5 + k).dtype() == DType::f64);
     CHECK(np().add(i, k).item<int>() == 3 + k);
   }
+}
+
+TEST_CASE("np::where takes numbers", "[numpy]") {
+  const Tensor c({1, 0, 1}, DType::boolean), x({1.5, 2.5, -0.0}), i({3, 4, 5}, DType::i32);
+  using V = std::vector<float>;
+  CHECK(np().where(c, x, 0).to_vector<float>() == V{1.5, 0, -0.0});
+  CHECK(np().where(c, -0.0, x).to_vector<float>() == V{-0.0, 2.5, -0.0});
+  CHECK(std::signbit(np().where(c, -0.0, x).to_vector<float>()[0]));
+  CHECK(np().where(c, x, 0).dtype() == DType::f32);
+  CHECK(np().where(c, x.astype(DType::f16), 0.5).dtype() == DType::f16);
+  CHECK(np().where(c, 1, i).dtype() == DType::i32);
+  CHECK(np().where(c, 1, i).to_vector<int>() == std::vector<int>{1, 4, 1});
+  CHECK(np().where(c, i, 0.5).dtype() == DType::f64);
+  CHECK(np().where(c, i, 0.5).to_vector<double>() == std::vector<double>{3, 0.5, 5});
+  CHECK(np().where(c, c, 2).dtype() == DType::i64);
+  CHECK(np().where(c, c, 2).to_vector<int>() == std::vector<int>{1, 2, 1});
+  CHECK(np().where(c, 1, -1).dtype() == DType::i64);
+  CHECK(np().where(c, 1, -1).to_vector<int>() == std::vector<int>{1, -1, 1});
+  CHECK(np().where(c, 1, -0.5).dtype() == DType::f32);
+  const Tensor column({1, 0}, DType::boolean);
+  CHECK(np().where(column.reshape({2, 1}), x, 9).to_vector<float>() == V{1.5, 2.5, -0.0, 9, 9, 9});
+
+  struct Relu : HybridBlock {
+    Tensor hybrid_forward(F& F, const Tensor& x) override { return F.np().where(x > 0, x, 0); }
+  };
+  Relu net;
+  const V eager = net(x).to_vector<float>();
+  net.hybridize();
+  CHECK(net(x).to_vector<float>() == eager);
+  Tensor v({1, 2, 3});
+  v.attach_grad();
+  {
+    const autograd::Record record;
+    np().where(c, v * 2, 0).backward();
+  }
+  CHECK(v.grad().to_vector<float>() == V{2, 0, 2});
 }

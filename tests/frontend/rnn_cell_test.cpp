@@ -125,6 +125,58 @@ TEST_CASE("names and shapes of parameters") {
         "g_i2h_weight");
 }
 
+TEST_CASE("a const cell can be called") {
+  const rnn::GRUCell cell(2);
+  cell.initialize();
+  const Tensor x = sample({3, 4});
+  const auto [y, states] = cell(x, cell.begin_state(3));
+  CHECK(states.at(0).to_vector<float>() == y.to_vector<float>());
+  CHECK(cell.unroll(1, Tensors{x}, {.merge_outputs = false}).outputs[0].to_vector<float>() ==
+        y.to_vector<float>());
+  CHECK_THAT(error_of([&] { cell(x); }), Contains("begin_state"));
+  rnn::HybridSequentialRNNCell cells;
+  cells.add(rnn::GRUCell(2), rnn::LSTMCell(3));
+  cells.initialize();
+  const rnn::HybridSequentialRNNCell& seen = cells;
+  CHECK(seen(x, seen.begin_state(3)).states.size() == 3);
+}
+
+TEST_CASE("a child is called with states as the block itself") {
+  struct Net : HybridBlock {
+    Child<rnn::GRU> gru{this, "gru"};
+    Child<rnn::LSTMCell> cell{this, "cell"};
+    Net() {
+      gru = rnn::GRU(2);
+      cell = rnn::LSTMCell(3);
+    }
+    Tensors hybrid_forward(F& F, const Tensors& in) override {
+      auto [y, after] = gru(in[0], {in[1]});
+      auto [z, states] = cell(F.mean(y, {.axis = 0}), {in[2], in[3]});
+      const Tensors both = states;
+      auto [last, again] = cell(F.mean(y, {.axis = 0}), both);
+      return {y, after.at(0), last, again.at(1)};
+    }
+  };
+  Net net;
+  net.initialize();
+  const Tensor x = sample({4, 1, 3}), h = sample({1, 1, 2}), s = sample({1, 3}), c = sample({1, 3});
+  const auto [y, states] = (*net.gru)(x, {h});
+  const Tensors got = net({x, h, s, c});
+  CHECK(got[0].to_vector<float>() == y.to_vector<float>());
+  CHECK(got[1].to_vector<float>() == states.at(0).to_vector<float>());
+  CHECK(got[2].shape() == Shape{1, 3});
+  net.hybridize();
+  const Tensors compiled = net({x, h, s, c});
+  for (std::size_t i = 0; i < got.size(); ++i)
+    CHECK(compiled[i].to_vector<float>() == got[i].to_vector<float>());
+
+  struct Unassigned : HybridBlock {
+    Child<rnn::GRU> gru{this, "gru"};
+    Tensor hybrid_forward(F&, const Tensor& x) override { return gru(x, {x}).output; }
+  };
+  CHECK_THAT(error_of([&] { Unassigned()(x); }), Contains("'gru' is used before a block was assigned"));
+}
+
 TEST_CASE("an LSTM step is its formula") {
   rnn::LSTMCell cell = initialized(rnn::LSTMCell(3, {.i2h_bias_initializer = init::Normal(0.5)}));
   const Tensor x = sample({2, 4});

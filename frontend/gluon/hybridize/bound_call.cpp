@@ -6,11 +6,14 @@
 #include "frontend/call/random_state.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
+#include "runtime/fail.h"
+#include "runtime/fixed_text.h"
 #include "runtime/messages.h"
 
 #include <kiln/bound_call.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 
 namespace kiln {
@@ -32,6 +35,7 @@ struct BoundCall::State {
   std::vector<std::shared_ptr<Array>> arrays;  // written by each run
   detail::ArrayCall code;
   RepeatedCall repeated;
+  FixedText message;  // of the latest try_run() that failed
 
   bool owns(const Tensor& t) const {
     return std::find(arrays.begin(), arrays.end(), TensorAccess::array(t)) != arrays.end();
@@ -60,39 +64,118 @@ struct BoundCall::State {
     call->fill_arguments(inputs, arguments);
     call->fill_results(inputs, arrays, TracedCall::Made::kept, results);
   }
+
+  RunStatus::Code obstacle();
+  void explain(RunStatus::Code code);
+  [[noreturn]] void fail_of(RunStatus::Code code, Where where);
+  void require_no_obstacle(Where where);
+  FailedCheck repeat();
 };
 
 BoundCall::BoundCall(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
+/// Why it cannot run now. The thread's state is read once: each access costs a call.
+[[gnu::always_inline]] inline RunStatus::Code BoundCall::State::obstacle() {
+  using enum RunStatus::Code;
+  const CallContext& context = CallContext::current();
+  if (context.trace) return traced;
+  if (context.recording) return recording;
+  if (call->signature.train != context.training || call->signature.numpy != NumpyScope::program())
+    return other_mode;
+  return current() ? ok : changed;
+}
+
+void BoundCall::State::explain(RunStatus::Code code) {
+  using enum RunStatus::Code;
+  const std::string_view name = block;
+  if (code == traced)
+    message.add("A bound call of {} runs on arrays and cannot be traced; call the block instead", name);
+  else if (code == recording)
+    message.add("A bound call of {} is not recorded for gradients: call the block inside autograd::Record",
+                name);
+  else if (code == other_mode && call->signature.train != is_training())
+    message.add("The call of {} was bound for {}: bind one for each mode", name,
+                std::string_view(call->signature.train ? "training" : "prediction"));
+  else if (code == other_mode)
+    message.add("The call of {} was bound {} numpy mode: bind one for each mode", name,
+                std::string_view(call->signature.numpy ? "in" : "outside of"));
+  else
+    message.add(
+        "The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
+        "that it holds): bind it again",
+        name);
+}
+
+void BoundCall::State::fail_of(RunStatus::Code code, Where where) {
+  message.clear();
+  explain(code);
+  if (code == RunStatus::Code::changed)
+    fail(Mistake::changed_since_bind, "{}{}", line_prefix(where), message.view());
+  fail("{}{}", line_prefix(where), message.view());
+}
+
+[[gnu::always_inline]] inline void BoundCall::State::require_no_obstacle(Where where) {
+  const RunStatus::Code code = obstacle();
+  if (code != RunStatus::Code::ok) [[unlikely]]
+    fail_of(code, where);
+}
+
+[[gnu::always_inline]] inline FailedCheck BoundCall::State::repeat() {
+  const auto begin = [&] {
+    if (code.writes_arguments()) call->end_history(inputs);
+    end_histories_of_results();
+  };
+  return code.repeat(repeated, detail::TapeSteps{begin, [](const RandomState&) {}}, reserve_random);
+}
+
 const Tensors& BoundCall::run(Where where) {
   State& s = *state_;
-  // The thread's state is read once: each access costs a call.
-  const CallContext& context = CallContext::current();
-  if (context.trace)
-    fail("{}A bound call of {} runs on arrays and cannot be traced; call the block instead",
-         line_prefix(where), s.block);
-  if (context.recording)
-    fail("{}A bound call of {} is not recorded for gradients: call the block inside autograd::Record",
-         line_prefix(where), s.block);
-  if (s.call->signature.train != context.training)
-    fail("{}The call of {} was bound for {}: bind one for each mode", line_prefix(where), s.block,
-         s.call->signature.train ? "training" : "prediction");
-  if (s.call->signature.numpy != NumpyScope::program())
-    fail("{}The call of {} was bound {} numpy mode: bind one for each mode", line_prefix(where), s.block,
-         s.call->signature.numpy ? "in" : "outside of");
-  if (!s.current())
-    fail(Mistake::changed_since_bind,
-         "{}The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
-         "that it holds): bind it again",
-         line_prefix(where), s.block);
-  const auto begin = [&] {
-    if (s.code.writes_arguments()) s.call->end_history(s.inputs);
-    s.end_histories_of_results();
-  };
+  s.require_no_obstacle(where);
   at_line(where, [&] {
-    s.code.repeat(s.repeated, detail::TapeSteps{begin, [](const RandomState&) {}}, reserve_random);
+    if (const FailedCheck failed = s.repeat()) failed.fail();
   });
   return s.results;
+}
+
+RunStatus BoundCall::try_run() noexcept {
+  using enum RunStatus::Code;
+  State& s = *state_;
+  RunStatus status;
+  try {
+    status.code_ = s.obstacle();
+    if (status) {
+      const FailedCheck failed = s.repeat();
+      if (!failed) [[likely]]
+        return status;
+      status.code_ = invalid_value;
+      s.message.clear();
+      if (!failed.check->line().empty()) s.message.add("{}: ", failed.check->line());
+      failed.check->explain(failed, s.message);
+    } else {
+      s.message.clear();
+      s.explain(status.code_);
+    }
+  } catch (const Error& e) {
+    status.code_ = e.kind() == Error::Kind::internal ? internal : out_of_memory;
+    s.message.clear();
+    s.message.add("{}", std::string_view(e.what()));
+  } catch (const std::bad_alloc&) {
+    status.code_ = out_of_memory;
+    s.message.clear();
+    s.message.add("out of memory in a bound call of {}", std::string_view(s.block));
+  } catch (...) {
+    status.code_ = internal;
+    s.message.clear();
+    s.message.add("a bound call of {} ended with an unknown exception", std::string_view(s.block));
+  }
+  status.message_ = s.message.c_str();
+  return status;
+}
+
+void BoundCall::warm_up(Where where) {
+  State& s = *state_;
+  s.require_no_obstacle(where);
+  at_line(where, [&] { s.code.warm_up(s.repeated); });
 }
 
 const Tensor& BoundCall::operator()(Where where) {
@@ -150,7 +233,7 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) const {
   if (!call.executable || call.overlaps(inputs))
     fail("{}the call of {} runs eagerly and cannot be bound: {}", line_prefix(line), name(),
          call.executable ? "it writes to an array that is also another argument" : call.eager_because);
-  auto bound = std::make_shared<BoundCall::State>(prepared);
+  auto bound = at_line(line, [&] { return std::make_shared<BoundCall::State>(prepared); });
   bound->block = name();
   bound->origin = s.structure;
   for (const TensorType& type : call.fresh) {

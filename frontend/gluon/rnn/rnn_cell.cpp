@@ -24,8 +24,8 @@ namespace rnn {
 RecurrentCell::RecurrentCell() : cell_(std::make_shared<kiln::detail::CellState>()) {}
 RecurrentCell::~RecurrentCell() = default;
 
-StepOutput RecurrentCell::operator()(const Tensor& x, const Tensors& states, Where where) {
-  Block& b = block();
+StepOutput RecurrentCell::operator()(const Tensor& x, const Tensors& states, Where where) const {
+  Block& b = self().block();
   if (const std::size_t n = state_info().size(); states.size() != n)
     fail(
         "{}{} {} takes {} state{}, got {}: pass the states of the step before, for the first step "
@@ -38,20 +38,20 @@ StepOutput RecurrentCell::operator()(const Tensor& x, const Tensors& states, Whe
   return {out[0], {out.begin() + 1, out.end()}};
 }
 
-StepOutput RecurrentCell::operator()(const Tensor& x, Where where) {
+StepOutput RecurrentCell::operator()(const Tensor& x, Where where) const {
   if (state_info().empty()) return (*this)(x, Tensors{}, where);
   fail(
       "{}{} {} is called without states: pass those of the step before, for the first step "
       "begin_state(batch_size), as "
       "in cell(x, cell.begin_state(x.shape()[0]))",
-      line_prefix(where), block().class_name(), block().name());
+      line_prefix(where), self().block().class_name(), self().block().name());
 }
 
-Tensors RecurrentCell::begin_state(const BeginStateOptions& options) {
-  return kiln::detail::make_states(*this, block(), state_info(options.batch_size), options);
+Tensors RecurrentCell::begin_state(const BeginStateOptions& options) const {
+  return kiln::detail::make_states(*this, self().block(), state_info(options.batch_size), options);
 }
 
-Tensors RecurrentCell::begin_state(std::int64_t batch_size, Where where) {
+Tensors RecurrentCell::begin_state(std::int64_t batch_size, Where where) const {
   return at_line(where, [&] { return begin_state(BeginStateOptions{.batch_size = batch_size}); });
 }
 
@@ -63,19 +63,19 @@ void RecurrentCell::reset() {
 }
 
 bool RecurrentCell::keeps_tensors() const {
-  const auto cells = kiln::detail::cells_of(const_cast<RecurrentCell*>(this)->block());
+  const auto cells = kiln::detail::cells_of(self().block());
   return std::any_of(cells.begin(), cells.end(), [](const auto& c) { return c->keeps_tensors(); });
 }
 
 UnrollOutput RecurrentCell::unroll(std::int64_t length, const Sequence& inputs, const UnrollOptions& options,
-                                   Where where) {
+                                   Where where) const {
   const std::source_location line = CallSite::resolve(where);
   const CallSite site(line, line);
-  kiln::detail::depend_on_tree(kiln::detail::BlockAccess::state(block()));
+  kiln::detail::depend_on_tree(kiln::detail::BlockAccess::state(self().block()));
   const auto run = [&] {
     try {
       kiln::detail::check_length(length, inputs, options);
-      return unroll_steps(length, inputs, options);
+      return self().unroll_steps(length, inputs, options);
     } catch (const DeferredInitializationError&) {
       throw;  // already names the cell; rethrown to keep its type
     } catch (const Error& e) {

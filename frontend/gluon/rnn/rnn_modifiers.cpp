@@ -83,7 +83,7 @@ ModifierCell::ModifierCell(std::shared_ptr<HybridRecurrentCell> base, std::strin
 std::vector<StateInfo> ModifierCell::state_info(std::int64_t batch_size) const {
   return base_->state_info(batch_size);
 }
-Tensors ModifierCell::begin_state(const BeginStateOptions& o) {
+Tensors ModifierCell::begin_state(const BeginStateOptions& o) const {
   kiln::detail::check_not_modified(*this);
   const kiln::detail::Unmodified usable(*base_);
   return base_->begin_state(o);

@@ -80,7 +80,9 @@ UnrollOutput unroll_all(RecurrentCell& owner, const Block& block, std::int64_t l
 }  // namespace
 
 std::vector<StateInfo> SequentialRNNCell::state_info(std::int64_t n) const { return joined_info(*this, n); }
-Tensors SequentialRNNCell::begin_state(const BeginStateOptions& o) { return joined_states(*this, *this, o); }
+Tensors SequentialRNNCell::begin_state(const BeginStateOptions& o) const {
+  return joined_states(*this, *this, o);
+}
 std::string SequentialRNNCell::str() const { return list(*this); }
 Tensors SequentialRNNCell::forward(const Tensors& inputs) {
   StepOutput out = step_all(*this, inputs.at(0), {inputs.begin() + 1, inputs.end()});
@@ -96,7 +98,7 @@ UnrollOutput SequentialRNNCell::unroll_steps(std::int64_t length, const Sequence
 std::vector<StateInfo> HybridSequentialRNNCell::state_info(std::int64_t n) const {
   return joined_info(*this, n);
 }
-Tensors HybridSequentialRNNCell::begin_state(const BeginStateOptions& o) {
+Tensors HybridSequentialRNNCell::begin_state(const BeginStateOptions& o) const {
   return joined_states(*this, *this, o);
 }
 std::string HybridSequentialRNNCell::str() const { return list(*this); }
@@ -116,7 +118,9 @@ BidirectionalCell::BidirectionalCell(std::shared_ptr<HybridRecurrentCell> l_cell
   register_child(std::move(r_cell), "r_cell", where);
 }
 std::vector<StateInfo> BidirectionalCell::state_info(std::int64_t n) const { return joined_info(*this, n); }
-Tensors BidirectionalCell::begin_state(const BeginStateOptions& o) { return joined_states(*this, *this, o); }
+Tensors BidirectionalCell::begin_state(const BeginStateOptions& o) const {
+  return joined_states(*this, *this, o);
+}
 std::string BidirectionalCell::str() const {
   return fmt::format("{}(forward={}, backward={})", class_name(), child("l_cell").str(),
                      child("r_cell").str());

@@ -383,6 +383,12 @@ class KILN_API HybridBlock : public Block {
   friend struct detail::BlockAccess;
 };
 
+/// A block that is called with a list of states after its input: a recurrent layer or cell.
+template <class B>
+concept CalledWithStates = requires(B& block, const Tensor& x, const Tensors& states) {
+  block(x, states);
+};
+
 /// A child as a member: `Child<nn::Dense> fc1{this, "fc1"};`, then in the constructor `fc1 =
 /// nn::Dense(120);`. The assignment registers the child; its name is the key in printed forms and saved
 /// files.
@@ -432,6 +438,17 @@ class Child {
   template <BracedInput T>
   Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) const {
     return (*get())(inputs, where);
+  }
+  /// The call of a recurrent layer or cell: `auto [y, states] = gru(x, {state});`
+  auto operator()(const Tensor& x, const Tensors& states,
+                  Where where = Where::current()) const requires CalledWithStates<B> {
+    const std::shared_ptr<Block> kept = get();
+    return static_cast<B&>(*kept)(x, states, where);
+  }
+  template <BracedInput T>  // makes one braced state a list of states
+  auto operator()(const Tensor& x, std::initializer_list<T> states,
+                  Where where = Where::current()) const requires CalledWithStates<B> {
+    return (*this)(x, Tensors(states.begin(), states.end()), where);
   }
 
  private:

@@ -1,25 +1,54 @@
 // BoundCall: a hybridized call bound to its arrays.
 #pragma once
+#include <kiln/export.h>
 #include <kiln/tensor.h>
 
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <vector>
 
 namespace kiln {
 
-/// A hybridized call bound to its arrays (HybridBlock::bind): code, inputs and results. A run does no look-up
-/// and, once the pool holds the temporaries, no allocation. Results are bit-identical to the call's.
+/// The outcome of BoundCall::try_run(): true if the call ran to its end. A small value without memory of its
+/// own.
+class [[nodiscard]] RunStatus {
+ public:
+  enum class Code : std::uint8_t {
+    ok,
+    traced,         ///< not run: a network is traced on this thread
+    recording,      ///< not run: inside of autograd::Record
+    other_mode,     ///< not run: another training mode, or numpy mode, than at bind()
+    changed,        ///< not run: the network has changed since bind()
+    invalid_value,  ///< an operator refused a value, such as an index out of range
+    out_of_memory,  ///< for packed weights, after a write to a parameter; impossible after warm_up() else
+    internal,       ///< a defect of Kiln
+  };
+  Code code() const noexcept { return code_; }
+  explicit operator bool() const noexcept { return code_ == Code::ok; }
+  /// The mistake and the remedy, of at most 511 bytes; "" after a run without errors. It belongs to the bound
+  /// call, which overwrites it in the next try_run().
+  const char* message() const noexcept { return message_; }
+
+ private:
+  friend class BoundCall;
+  Code code_ = Code::ok;
+  const char* message_ = "";
+};
+
+/// A hybridized call bound to its arrays (HybridBlock::bind): code, inputs, results and temporaries. A run
+/// does no look-up. After warm_up() on the thread it allocates nothing and takes no lock, if calls of the
+/// thread use one thread (ThreadLimit). Results are bit-identical to the call's.
 ///
 /// A run reads the current contents of inputs and parameters: write into them (`x[slice()] = y`, copy_from,
 /// set_data) and run again. It overwrites the result arrays, so every handle of a result sees the latest;
-/// copy() keeps one. On a GPU a run enqueues the kernels as one CUDA graph, which keeps its temporaries as
-/// long as the bound call. While input arrays change with each run, it enqueues them one by one. A result
-/// that hybrid_forward returns as a view of an input or a parameter stays a view. Dropout and other samplers
-/// advance the random stream as the call does.
+/// copy() keeps one. On a GPU a run enqueues the kernels as one CUDA graph. While input arrays change with
+/// each run, it enqueues them one by one. A result that hybrid_forward returns as a view of an input or a
+/// parameter stays a view. Dropout and other samplers advance the random stream as the call does.
 ///
-/// A handle: copies share inputs and results. It keeps alive everything it uses; the block may be destroyed
-/// or hybridized again. Thread rule: one thread at a time; bind once per thread.
+/// A handle: copies share inputs, results and temporaries. It keeps alive everything it uses, and the memory
+/// of its temporaries (MemoryReport::arena_bytes); the block may be destroyed or hybridized again. Thread
+/// rule: one thread at a time; bind once per thread.
 class KILN_API BoundCall {
  public:
   using Where = std::source_location;
@@ -29,6 +58,14 @@ class KILN_API BoundCall {
   /// another training mode than at bind(), and after a change of the block since bind(). Changes are of a
   /// child, a hook, an Attr, a cast, a captured array.
   const std::vector<Tensor>& run(Where where = Where::current());
+  /// As run(), with a status in the place of exceptions. Neither success nor a status other than
+  /// `out_of_memory` and `internal` allocates. A run that ends with a status leaves the inputs as they were;
+  /// results are undefined after `invalid_value`.
+  RunStatus try_run() noexcept;
+  /// Prepares this thread for runs: the next one allocates nothing and takes no lock. It runs the code once
+  /// on memory of its own, so that inputs, results, parameters, the streams of random numbers and a Profile
+  /// stay as they are. Weights are packed if they are not yet. Throws as run(), and for a lack of memory.
+  void warm_up(Where where = Where::current());
 
   const std::vector<Tensor>& inputs() const;
   /// The result tensors. Elements are undefined before the first run.

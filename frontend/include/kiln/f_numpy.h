@@ -122,11 +122,6 @@ struct KILN_API F::numpy {
   static Tensor tanh(const Tensor& x, Where where = Where::current());
   /// Rounds x towards zero to an integer. No gradient: zeros. `kiln ops _npi_trunc` has the rest.
   static Tensor trunc(const Tensor& x, Where where = Where::current());
-  /// Takes elements of x where the condition is not 0, else of y. Shapes: condition (C), x (X), y (Y) -> (B);
-  /// B is C, X and Y broadcast to each other. Of NaN: a NaN in the condition counts as not 0.
-  /// `kiln ops _npi_where` has the rest.
-  static Tensor where(const Tensor& condition, const Tensor& x, const Tensor& y,
-                      Where where = Where::current());
   // end of what tools/reference writes.
 
   // Pointwise.
@@ -182,6 +177,11 @@ struct KILN_API F::numpy {
   /// Whether lhs <= rhs. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to each other. Of NaN: false
   /// if lhs or rhs is NaN. No gradient: zeros. `kiln ops _npi_less_equal` has the rest.
   static Tensor less_equal(const Operand& x1, const Operand& x2, Where where = Where::current());
+  /// Selects elements of x where condition is not zero, else of y; broadcasting. A number beside an array has
+  /// its dtype, except 1.5 beside integers (float64) and 1 beside bool (int64). Two numbers have int64, or
+  /// float32 if one of them is not an integer.
+  static Tensor where(const Tensor& condition, const Operand& x, const Operand& y,
+                      Where where = Where::current());
 
   // Reductions over axes; without `axis`, over all.
   /// Sums the elements over axes. Shapes: a (...) -> (...) without the reduced axes, () if none is left; with

@@ -79,26 +79,26 @@ struct UnrollOutput {
 };
 
 /// The base of all cells; each is a Block. The step counter, and tensors that some cells keep between steps,
-/// are per thread: several threads may unroll one cell.
+/// are per thread: several threads may unroll one cell. A const cell can be called, as a const block.
 class KILN_API RecurrentCell {
  public:
   virtual ~RecurrentCell();
   using Where = std::source_location;
 
   /// One step: x (batch, ...) and the states of state_info(). Throws for another number of states.
-  StepOutput operator()(const Tensor& x, const Tensors& states, Where where = Where::current());
+  StepOutput operator()(const Tensor& x, const Tensors& states, Where where = Where::current()) const;
   /// Always throws: a step needs states.
-  StepOutput operator()(const Tensor& x, Where where = Where::current());
+  StepOutput operator()(const Tensor& x, Where where = Where::current()) const;
   /// The states that a step takes and returns.
   virtual std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const = 0;
   /// The initial states. Throws without a batch size, and for a cell inside a modifier (call the modifier's).
-  virtual Tensors begin_state(const BeginStateOptions& options = {});
-  Tensors begin_state(std::int64_t batch_size, Where where = Where::current());
+  virtual Tensors begin_state(const BeginStateOptions& options = {}) const;
+  Tensors begin_state(std::int64_t batch_size, Where where = Where::current()) const;
   /// Runs `length` steps. inputs: (batch, length, ...) in layout "NTC", (length, batch, ...) in "TNC", or a
   /// list of `length` tensors (batch, ...). Resets the cell first. Throws for another number of
   /// steps.
   UnrollOutput unroll(std::int64_t length, const Sequence& inputs, const UnrollOptions& options = {},
-                      Where where = Where::current());
+                      Where where = Where::current()) const;
   /// Clears the tensors kept between steps and the step counter, recursively.
   virtual void reset();
 
@@ -114,6 +114,8 @@ class KILN_API RecurrentCell {
 
  private:
   friend struct detail::CellAccess;
+  /// The cell: a const handle gives access to it, too.
+  RecurrentCell& self() const { return const_cast<RecurrentCell&>(*this); }
   std::shared_ptr<detail::CellState> cell_;
 };
 
@@ -127,6 +129,7 @@ class KILN_API HybridRecurrentCell : public HybridBlock, public RecurrentCell {
 
  protected:
   HybridRecurrentCell(const BlockOptions& options, std::string_view kind) : HybridBlock(options, kind) {}
+  using HybridBlock::hybrid_forward;
   virtual StepOutput hybrid_forward(F& F, const Tensor& x, const Tensors& states);
   Tensors hybrid_forward(F& F, const Tensors& inputs) final;
   Block& block() final { return *this; }
@@ -226,7 +229,7 @@ class KILN_API SequentialRNNCell : public Block, public RecurrentCell {
   using Block::operator[];
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
   using RecurrentCell::begin_state;
-  Tensors begin_state(const BeginStateOptions& options) override;
+  Tensors begin_state(const BeginStateOptions& options) const override;
   std::string str() const override;
 
  protected:
@@ -253,7 +256,7 @@ class KILN_API HybridSequentialRNNCell : public HybridRecurrentCell {
   using Block::operator[];
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
   using RecurrentCell::begin_state;
-  Tensors begin_state(const BeginStateOptions& options) override;
+  Tensors begin_state(const BeginStateOptions& options) const override;
   std::string str() const override;
 
  protected:
@@ -279,7 +282,7 @@ class KILN_API BidirectionalCell : public HybridRecurrentCell {
                     const std::string& output_prefix = "bi_", Where where = Where::current());
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
   using RecurrentCell::begin_state;
-  Tensors begin_state(const BeginStateOptions& options) override;
+  Tensors begin_state(const BeginStateOptions& options) const override;
   std::string str() const override;
 
  protected:
@@ -317,7 +320,7 @@ class KILN_API ModifierCell : public HybridRecurrentCell {
  public:
   std::vector<StateInfo> state_info(std::int64_t batch_size = 0) const override;
   using RecurrentCell::begin_state;
-  Tensors begin_state(const BeginStateOptions& options) override;
+  Tensors begin_state(const BeginStateOptions& options) const override;
   std::string str() const override;
   HybridRecurrentCell& base_cell() const { return *base_; }
 

@@ -115,6 +115,20 @@ class KILN_API Symbol {
   friend Symbol operator>=(const Symbol& a, Number b) { return a.term() >= operand(b); }
   friend Symbol operator>=(Number a, const Symbol& b) { return operand(a) >= b.term(); }
   friend Symbol operator-(const Symbol& a) { return -a.term(); }
+  // F::logical_and, F::logical_or and F::logical_not, as the operators of tensors.
+  friend Symbol operator&&(const Symbol& a, const Symbol& b) {
+    const Term x = a.term(), y = b.term();
+    return x.truth() && y.truth();
+  }
+  friend Symbol operator&&(const Symbol& a, Number b) { return a.term().truth() && truth(b); }
+  friend Symbol operator&&(Number a, const Symbol& b) { return truth(a) && b.term().truth(); }
+  friend Symbol operator||(const Symbol& a, const Symbol& b) {
+    const Term x = a.term(), y = b.term();
+    return x.truth() || y.truth();
+  }
+  friend Symbol operator||(const Symbol& a, Number b) { return a.term().truth() || truth(b); }
+  friend Symbol operator||(Number a, const Symbol& b) { return truth(a) || b.term().truth(); }
+  friend Symbol operator!(const Symbol& a) { return !a.term().truth(); }
 
  private:
   friend struct detail::SymbolAccess;
@@ -122,11 +136,16 @@ class KILN_API Symbol {
   struct Term {
     Tensor tensor;
     operator Operand() const { return Operand(tensor, std::source_location{}); }
+    TensorOperand truth() const { return TensorOperand(tensor, std::source_location{}); }
   };
   Term term() const { return {static_cast<Tensor>(*this)}; }
   static Operand operand(Number n) {
     return n.integral() ? Operand(static_cast<std::int64_t>(n.value()), std::source_location{})
                         : Operand(n.value(), std::source_location{});
+  }
+  static NumberOperand truth(Number n) {
+    return n.integral() ? NumberOperand(static_cast<std::int64_t>(n.value()), std::source_location{})
+                        : NumberOperand(n.value(), std::source_location{});
   }
 
   struct State;

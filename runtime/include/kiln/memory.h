@@ -10,7 +10,7 @@ namespace kiln {
 /// Memory use in bytes: requested sizes of arrays and arenas, block sizes of the pool.
 struct MemoryReport {
   std::size_t live_bytes = 0;    ///< live arrays and prepacked constants
-  std::size_t arena_bytes = 0;   ///< arenas of running calls
+  std::size_t arena_bytes = 0;   ///< temporaries of running calls and of bound calls
   std::size_t peak_bytes = 0;    ///< largest live_bytes + arena_bytes since reset_peak_memory()
   std::size_t pooled_bytes = 0;  ///< freed blocks kept for reuse
 };

@@ -18,7 +18,9 @@ namespace kiln {
 class KILN_API Profile {
  public:
   struct Kernel {
-    std::string name;                ///< names of its nodes, joined
+    /// The names of its nodes, joined. " (generic)" follows for a kernel that sizes share: first calls of a
+    /// size may run it, later ones the kernel of that size (docs/hybridize.md).
+    std::string name;
     std::vector<std::string> lines;  ///< "file:line" of the program, or of the symbol file
     std::int64_t runs = 0;
     double seconds = 0;         ///< wall time of all runs, on a GPU each until it ended
