@@ -9,6 +9,10 @@ namespace kiln::ops {
 
 Value widen(Primitives& p, Value x) { return convert(p, x, wide_dtype(p.dtype(x))); }
 
+Value widen_factor(Primitives& p, Value x) {
+  return p.dtype(x) == DType::boolean ? convert(p, x, DType::i64) : widen(p, x);
+}
+
 Value convert(Primitives& p, Value x, DType to) { return p.dtype(x) == to ? x : p.cast(x, to); }
 
 Value sigmoid(Primitives& p, Value narrow) {

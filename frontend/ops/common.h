@@ -29,6 +29,9 @@ using Values = std::vector<Value>;
 
 /// Sums and contractions in half precision are computed in float32 and rounded at the end.
 Value widen(Primitives& p, Value x);
+/// An operand of a contraction: as widen(), and bools as int64, so that a result converted to bool is whether
+/// the sum is not 0.
+Value widen_factor(Primitives& p, Value x);
 /// x in dtype `to`.
 Value convert(Primitives& p, Value x, DType to);
 

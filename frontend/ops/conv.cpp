@@ -30,9 +30,9 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
       fail("kernel size exceed input: kernel {} on data {} with pad {}", kernel.str(), data.str(),
            spec.window.pad_low.str());
   for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "Convolution");
-  Value image = widen(p, in[0]), filter = widen(p, in[1]);
+  Value image = widen_factor(p, in[0]), filter = widen_factor(p, in[1]);
   Value y = p.convolution(image, filter, spec);
-  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
+  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
   return {convert(p, y, p.dtype(in[0]))};
 }
 void convolution_shape(ShapeFacts& f, const Attrs& a) {
@@ -87,8 +87,8 @@ Values deconvolution(Primitives& p, Args in, const Attrs& a) {
     }
   }
   for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "Deconvolution");
-  Value y = ir::transposed_convolution(p, widen(p, in[0]), widen(p, in[1]), spec, adjust);
-  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen(p, in[2]), p.shape(y), 1));
+  Value y = ir::transposed_convolution(p, widen_factor(p, in[0]), widen_factor(p, in[1]), spec, adjust);
+  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
   return {convert(p, y, p.dtype(in[0]))};
 }
 void deconvolution_shape(ShapeFacts& f, const Attrs& a) {

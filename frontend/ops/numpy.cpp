@@ -57,8 +57,8 @@ Value contract(Primitives& p, Value a, const Shape& a_axes, Value b, const Shape
   }
   // Half precision is computed in float32 and rounded once.
   const DType d = p.dtype(a);
-  Value x = p.reshape(p.transpose(widen(p, a), a_order), {m, k});
-  Value y = p.reshape(p.transpose(widen(p, b), b_order), {k, n});
+  Value x = p.reshape(p.transpose(widen_factor(p, a), a_order), {m, k});
+  Value y = p.reshape(p.transpose(widen_factor(p, b), b_order), {k, n});
   return p.reshape(convert(p, p.dot(x, y, {}), d), to);
 }
 

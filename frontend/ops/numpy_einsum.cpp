@@ -170,7 +170,7 @@ Values einsum(Primitives& p, Args in, const Attrs& a) {
   std::map<char, std::int64_t> extents;
   for (std::size_t i = 0; i < in.size(); ++i) {
     require_one_dtype(p, in[0], in[i], "einsum");
-    operands.push_back(without_repeats(p, {widen(p, in[i]), plan.operands[i]}));
+    operands.push_back(without_repeats(p, {widen_factor(p, in[i]), plan.operands[i]}));
     const Operand& x = operands.back();
     for (std::size_t k = 0; k < x.labels.size(); ++k) {
       std::int64_t& extent = extents.emplace(x.labels[k], 1).first->second;
@@ -219,8 +219,8 @@ std::span<const OpDef> numpy_einsum_ops() {
                .nan = "A NaN makes all results that have it as a factor or term NaN.",
                .empty =
                    "Labels without elements in the result give an empty array; a sum over no elements is 0.",
-               .integers = "Products and sums wrap modulo 2^n. A sum of products of bool is 1 if an odd "
-                           "number of them is 1; a sum within one input is 1 if any element is.",
+               .integers = "Products and sums wrap modulo 2^n. A sum of bools, or of their products, is 1 if "
+                           "one of them is.",
                .gradient = "data: g times the other inputs, summed over the labels that the input lacks.",
                .formula = "ij,jk->ik: y[i, k] = sum over j of a[i, j] b[j, k]. Inputs are combined from left "
                           "to right; a label is summed as soon as no later input and not the result has it.",

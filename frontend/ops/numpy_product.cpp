@@ -34,7 +34,7 @@ Values matmul(Primitives& p, Args in, const Attrs&) {
     Shape to = batch;
     to.push_back(s[s.size() - 2]);
     to.push_back(s.back());
-    return p.broadcast_to(widen(p, v), to);
+    return p.broadcast_to(widen_factor(p, v), to);
   };
   const DType d = p.dtype(a);
   return {convert(p, p.dot(spread(a), spread(b), {}), d)};

@@ -10,7 +10,7 @@ namespace {
 /// Half precision is computed in float32 and rounded once.
 Value product(Primitives& p, Value a, Value b, bool transpose_a, bool transpose_b) {
   DType d = p.dtype(a);
-  return convert(p, p.dot(widen(p, a), widen(p, b), {transpose_a, transpose_b}), d);
+  return convert(p, p.dot(widen_factor(p, a), widen_factor(p, b), {transpose_a, transpose_b}), d);
 }
 
 Values dot(Primitives& p, Args in, const Attrs& a) {
@@ -157,11 +157,10 @@ Values selfatt_valatt(Primitives& p, Args in, const Attrs& a) {
 std::span<const OpDef> product_ops() {
   static constexpr std::string_view factor_dtypes =
       "Any, one for all inputs; the result has it too. Products of half precision are computed in float32 "
-      "and "
-      "rounded once; factors and sums are rounded after them.";
+      "and rounded once; factors and sums are rounded after them.";
   static constexpr std::string_view factor_integers =
-      "Products and sums wrap modulo 2^n; factors are truncated. A sum of products of bool is 1 if an odd "
-      "number of them is 1.";
+      "Products and sums wrap modulo 2^n; factors are truncated. A sum of products of bool is 1 if one of "
+      "them is.";
   static constexpr OpReference attention_reference =
       contraction_reference |
       OpReference{

@@ -60,7 +60,7 @@ inline constexpr std::string_view truncated_integers =
     "0. Cast to a floating-point dtype first.";
 /// Contractions.
 inline constexpr std::string_view wrapping_products =
-    "Products and sums wrap modulo 2^n. A sum of products of bool is 1 if an odd number of them is 1.";
+    "Products and sums wrap modulo 2^n. A sum of products of bool is 1 if one of them is.";
 
 /// A contraction of data with a weight, and a bias.
 inline constexpr OpReference weighted_reference{

@@ -165,7 +165,7 @@ class Reader:
     def is_body(head):
         """Whether a pair of braces after these tokens was a function's body: not an initializer of a variable or of a member."""
         texts = [t.text for t in head]
-        if "(" not in texts or "=" in texts[: texts.index("(")]:
+        if "(" not in texts or "=" in texts[: texts.index("(")] and "operator" not in texts:
             return False
         if ":" in texts[texts.index("(") :]:  # a constructor's list: NAME{..}, NAME(..) and then the body
             return texts[-1] in ("(", "{}")

@@ -59,6 +59,8 @@ class Attr {
   Attr(HybridBlock* owner, T value) : shared_(std::make_shared<Shared>(owner, std::move(value))) {}
   Attr(const Attr&) = default;
   Attr(Attr&&) = default;
+  /// A block that is assigned as a whole takes the other block's attribute; else as the assignment of its
+  /// value.
   Attr& operator=(const Attr& o) {
     if (!shared_->owner.left_for(o.shared_->owner)) return *this = o.get();
     shared_ = o.shared_;
@@ -66,12 +68,14 @@ class Attr {
   }
   Attr& operator=(Attr&&) = default;
 
+  /// Sets the value. A recording that read another one is not used any more; an equal value changes nothing.
   Attr& operator=(const T& value) {
     if (detail::same_value(shared_->value, value)) return *this;
     shared_->value = value;
     shared_->owner.changed();
     return *this;
   }
+  /// The value, as get().
   operator const T&() const { return get(); }
   /// The value, for contexts without an implicit conversion.
   const T& get() const {

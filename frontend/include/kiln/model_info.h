@@ -18,7 +18,7 @@ struct ArrayInfo {
   std::string name;  ///< empty in a list without names
   /// Unknown (no value) if the rank is; an extent of -1 is unknown.
   std::optional<Shape> shape = {};
-  std::optional<DType> dtype = {};
+  std::optional<DType> dtype = {};  ///< unknown (no value) if nothing says it
   /// Elements and bytes; no value unless shape and dtype are known.
   std::optional<std::int64_t> elements = {}, bytes = {};
 };
@@ -37,7 +37,7 @@ struct ModelInfo {
   std::string format;  ///< "symbol", "params", "npy", "npz" or "safetensors"
   /// Inputs of a symbol file: variables that are not parameters.
   std::vector<ArrayInfo> inputs;
-  std::vector<ArrayInfo> outputs;
+  std::vector<ArrayInfo> outputs;  ///< results of a symbol file
   /// Variables with a value, and auxiliary states. Without a file of parameters: variables that declare how
   /// they are initialised or trained, and, if shapes are given, variables without one. Of a file of arrays,
   /// the arrays.
@@ -57,6 +57,7 @@ struct ModelInfo {
   std::string not_inferred;
 };
 
+/// Options of model_info().
 struct ModelInfoOptions {
   std::optional<std::string> params = {};    ///< a file of parameters of a symbol file
   std::map<std::string, Shape> shapes = {};  ///< of inputs, by name

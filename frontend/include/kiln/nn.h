@@ -17,9 +17,12 @@ namespace nn {
 /// One number for all axes of a window, or one per axis.
 class Extents {
  public:
+  /// One extent for all axes, or one for each.
+  /// @{
   Extents(int all) : all_(all) {}
   Extents(std::initializer_list<std::int64_t> each) : each_(each) {}
   Extents(const Shape& each) : each_(each) {}
+  /// @}
   /// The extents for `rank` axes. Throws for another number of extents; `what` names them in the message.
   KILN_API Shape of_rank(int rank, const char* what) const;
 
@@ -58,16 +61,17 @@ class KILN_API Activation : public Layer {
   std::string act_type_;
 };
 
+/// Options of Dense. Options of the same name mean the same in all layers.
 struct DenseOptions {
-  std::string activation = {};  ///< of the result; empty for none
-  bool use_bias = true;
-  bool flatten = true;  ///< flattens all axes but the first; else contracts only the last
-  DType dtype = DType::f32;
-  Initializer weight_initializer = {};
-  Initializer bias_initializer = "zeros";
-  std::int64_t in_units = 0;
-  std::optional<std::string> prefix = {};
-  const ParameterDict* params = nullptr;
+  std::string activation = {};             ///< of the result; empty for none
+  bool use_bias = true;                    ///< whether a learnt bias is added
+  bool flatten = true;                     ///< flattens all axes but the first; else contracts only the last
+  DType dtype = DType::f32;                ///< of the parameters
+  Initializer weight_initializer = {};     ///< of the weight; undefined: the network's
+  Initializer bias_initializer = "zeros";  ///< of the bias
+  std::int64_t in_units = 0;               ///< features of the input; 0: from the first one
+  std::optional<std::string> prefix = {};  ///< of the block's name; nothing: made from its class
+  const ParameterDict* params = nullptr;   ///< parameters to share; null: own ones
 };
 /// x weight^T + bias: (batch, in) -> (batch, units). weight is (units, in), bias (units).
 ///
@@ -75,6 +79,7 @@ struct DenseOptions {
 /// k of data[n, k] weight[o, k] + bias[o]. `kiln ops FullyConnected` has the rest.
 class KILN_API Dense : public Layer {
  public:
+  /// A layer of `units` outputs.
   explicit Dense(std::int64_t units, const DenseOptions& options = {}, Where where = Where::current());
   /// `Dense(10, "relu", {.use_bias = false})`: `activation` instead of the options' own.
   template <std::convertible_to<std::string> S>
@@ -82,7 +87,7 @@ class KILN_API Dense : public Layer {
         Where where = Where::current())
       : Dense(units, with_activation(options, activation), where) {}
   std::string str() const override;
-  Parameter weight, bias;
+  Parameter weight, bias;  ///< (units, in) and (units,); bias is undefined without `use_bias`
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
@@ -95,18 +100,19 @@ class KILN_API Dense : public Layer {
   std::shared_ptr<Activation> act_;
 };
 
+/// Options of convolutions, transposed ones included.
 struct ConvOptions {
-  Extents kernel_size = 1;
-  Extents strides = 1;
-  Extents padding = 0;
+  Extents kernel_size = 1;     ///< of the window
+  Extents strides = 1;         ///< from one window to the next
+  Extents padding = 0;         ///< zeros before and after each axis
   Extents output_padding = 0;  ///< transposed convolutions: extra extents at the end of each axis
-  Extents dilation = 1;
-  std::int64_t groups = 1;
+  Extents dilation = 1;        ///< from one element of a window to the next
+  std::int64_t groups = 1;     ///< parts of the channels that do not mix
   std::string activation = {};
   bool use_bias = true;
   Initializer weight_initializer = {};
   Initializer bias_initializer = "zeros";
-  std::int64_t in_channels = 0;
+  std::int64_t in_channels = 0;  ///< channels of the input; 0: from the first one
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
 };
@@ -119,7 +125,7 @@ struct ConvOptions {
 class KILN_API Conv : public Layer {
  public:
   std::string str() const override;
-  Parameter weight, bias;
+  Parameter weight, bias;  ///< bias is (channels,), and undefined without `use_bias`
 
  protected:
   Conv(int rank, std::int64_t channels, const ConvOptions& options, bool transposed, Where where);
@@ -158,8 +164,9 @@ KILN_CONV(Conv2DTranspose, 2, true);
 KILN_CONV(Conv3DTranspose, 3, true);
 #undef KILN_CONV
 
+/// Options of poolings.
 struct PoolOptions {
-  Extents pool_size = 2;
+  Extents pool_size = 2;                ///< of the window
   std::optional<Extents> strides = {};  ///< default: pool_size
   Extents padding = 0;
   bool ceil_mode = false;         ///< the last window may exceed the padded input
@@ -192,6 +199,7 @@ class KILN_API Pool : public Layer {
         : NAME(PoolOptions{.pool_size = pool_size, .strides = strides, .padding = padding}, where) {} \
     std::string class_name() const override;                                                          \
   }
+/// The maximum of each window, or its mean, over one to three axes after batch and channels.
 KILN_POOL(MaxPool1D, 1, "max");
 KILN_POOL(MaxPool2D, 2, "max");
 KILN_POOL(MaxPool3D, 3, "max");
@@ -233,17 +241,18 @@ class KILN_API ReflectionPad2D : public HybridBlock {
   Shape padding_;
 };
 
+/// Options of BatchNorm.
 struct BatchNormOptions {
-  int axis = 1;
-  double momentum = 0.9;
-  double epsilon = 1e-5;
+  int axis = 1;                   ///< the axis of the channels; LayerNorm: the axis that is normalised
+  double momentum = 0.9;          ///< share of the old statistics that stays
+  double epsilon = 1e-5;          ///< added to the variance
   bool center = true;             ///< false: beta is 0
   bool scale = true;              ///< false: gamma is 1
   bool use_global_stats = false;  ///< running statistics in training mode too
-  Initializer beta_initializer = "zeros";
-  Initializer gamma_initializer = "ones";
-  Initializer running_mean_initializer = "zeros";
-  Initializer running_variance_initializer = "ones";
+  Initializer beta_initializer = "zeros";             ///< of beta, which is added
+  Initializer gamma_initializer = "ones";             ///< of gamma, the factor
+  Initializer running_mean_initializer = "zeros";     ///< of the statistic
+  Initializer running_variance_initializer = "ones";  ///< of the statistic
   std::int64_t in_channels = 0;
   std::optional<std::string> prefix = {};
   const ParameterDict* params = nullptr;
@@ -261,7 +270,7 @@ class KILN_API BatchNorm : public Layer {
   std::string str() const override;
   /// Statistics stay float32 under float16, as in MXNet.
   void cast(DType dtype) override;
-  Parameter gamma, beta, running_mean, running_var;
+  Parameter gamma, beta, running_mean, running_var;  ///< (channels,) each
 
  protected:
   BatchNorm(const BatchNormOptions& options, std::string_view kind,
@@ -283,6 +292,7 @@ class KILN_API BatchNormReLU : public BatchNorm {
   std::string class_name() const override;
 };
 
+/// Options of LayerNorm.
 struct NormOptions {
   int axis = -1;
   double epsilon = 1e-5;
@@ -305,7 +315,7 @@ class KILN_API LayerNorm : public Layer {
   /// Throws for a negative epsilon, as the other normalizations do.
   explicit LayerNorm(const NormOptions& options = {}, Where where = Where::current());
   std::string str() const override;
-  Parameter gamma, beta;
+  Parameter gamma, beta;  ///< of the extent of `axis`
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
@@ -313,6 +323,7 @@ class KILN_API LayerNorm : public Layer {
  private:
   NormOptions options_;
 };
+/// Options of InstanceNorm.
 struct InstanceNormOptions {
   int axis = 1;
   double epsilon = 1e-5;
@@ -333,7 +344,7 @@ class KILN_API InstanceNorm : public Layer {
  public:
   explicit InstanceNorm(const InstanceNormOptions& options = {}, Where where = Where::current());
   std::string str() const override;
-  Parameter gamma, beta;
+  Parameter gamma, beta;  ///< (channels,)
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
@@ -342,8 +353,9 @@ class KILN_API InstanceNorm : public Layer {
   InstanceNormOptions options_;
 };
 
+/// Options of GroupNorm.
 struct GroupNormOptions {
-  std::int64_t num_groups = 1;
+  std::int64_t num_groups = 1;  ///< parts of the channels that are normalised together
   double epsilon = 1e-5;
   bool center = true;
   bool scale = true;
@@ -362,7 +374,7 @@ class KILN_API GroupNorm : public Layer {
  public:
   explicit GroupNorm(const GroupNormOptions& options = {}, Where where = Where::current());
   std::string str() const override;
-  Parameter gamma, beta;
+  Parameter gamma, beta;  ///< (num_groups,)
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
@@ -371,6 +383,7 @@ class KILN_API GroupNorm : public Layer {
   GroupNormOptions options_;
 };
 
+/// Options of Dropout.
 struct DropoutOptions {
   Shape axes = {};  ///< axes that share one mask
   std::optional<std::string> prefix = {};
@@ -406,6 +419,7 @@ class KILN_API Flatten : public Layer {
   Tensor hybrid_forward(F& F, const Tensor& x) override;
 };
 
+/// Options of Embedding.
 struct EmbeddingOptions {
   DType dtype = DType::f32;
   Initializer weight_initializer = {};
@@ -422,7 +436,7 @@ class KILN_API Embedding : public Layer {
   Embedding(std::int64_t input_dim, std::int64_t output_dim, const EmbeddingOptions& options = {},
             Where where = Where::current());
   std::string str() const override;
-  Parameter weight;
+  Parameter weight;  ///< (input_dim, output_dim)
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
@@ -454,7 +468,7 @@ class KILN_API PReLU : public Layer {
  public:
   explicit PReLU(const Initializer& alpha_initializer = init::Constant(0.25), std::int64_t in_channels = 1,
                  const BlockOptions& options = {});
-  Parameter alpha;
+  Parameter alpha;  ///< the slope below 0, (in_channels,)
 
  protected:
   Tensor hybrid_forward(F& F, const Tensor& x) override;
