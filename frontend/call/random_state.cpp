@@ -19,7 +19,7 @@ namespace {
 // The key of the initializers is at a fixed distance from the program's.
 constexpr std::uint64_t initializer_key = 0x9e3779b97f4a7c15ull;
 
-/// A stream of which any thread takes counters without a lock, as a bound call in real time does. A thread
+/// A stream whose counters any thread takes without a lock, as a bound call in real time does. A thread
 /// that sets it makes `version` odd meanwhile. Counters that were taken of the old and the new state at once
 /// are left out, and the thread takes others.
 class Stream {

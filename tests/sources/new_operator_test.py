@@ -130,8 +130,8 @@ def reference(copy, folder, *arguments):
 
 
 def main():
-    if not (build / "build.ninja").is_file():
-        print("skipped: the build is not one of ninja's")
+    if not (build / "build.ninja").is_file() or not (build / "libkiln.so").is_file():
+        print("skipped: the build is not one of ninja's, or the library is not shared")
         return SKIPPED
     with tempfile.TemporaryDirectory() as name:
         copy = pathlib.Path(name)

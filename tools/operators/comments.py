@@ -40,7 +40,8 @@ def differences(op):
     if not op.inputs:
         return
     if op.nan and not re.match(r"NaN\b(?! is\b)|Copied|Moved|No result depends", op.nan):
-        yield "Of NaN: " + lower_first(first_sentence(op.nan))
+        sentence = first_sentence(op.nan)
+        yield sentence if re.match(r"A NaN|NaN is|In .* with a NaN", sentence) else "Of NaN: " + lower_first(sentence)
     if op.gradient.startswith("None"):
         reason = lower_first(first_sentence(op.gradient.partition(":")[2].strip()))
         yield "No gradient passes." if reason.startswith("no gradient") else f"No gradient: {reason}"

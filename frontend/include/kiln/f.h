@@ -96,20 +96,20 @@ class KILN_API F : public PlainFunctions {
   /// NaN: 0 if lhs or rhs is NaN. No gradient: zeros. `kiln ops broadcast_lesser_equal` has the rest.
   static Tensor lesser_equal(const Operand& lhs, const Operand& rhs, Where where = Where::current());
   /// 1 where both lhs and rhs are not 0, else 0. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to
-  /// each other. Of NaN: NaN is not 0, so that it counts as true. No gradient: zeros.
+  /// each other. NaN is not 0, so that it counts as true. No gradient: zeros.
   /// `kiln ops broadcast_logical_and` has the rest.
   static Tensor logical_and(const Operand& lhs, const Operand& rhs, Where where = Where::current());
   /// 1 where lhs or rhs is not 0, else 0. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to each
-  /// other. Of NaN: NaN is not 0, so that it counts as true. No gradient: zeros.
-  /// `kiln ops broadcast_logical_or` has the rest.
+  /// other. NaN is not 0, so that it counts as true. No gradient: zeros. `kiln ops broadcast_logical_or` has
+  /// the rest.
   static Tensor logical_or(const Operand& lhs, const Operand& rhs, Where where = Where::current());
   /// 1 where exactly one of lhs and rhs is not 0, else 0. Shapes: lhs (L), rhs (R) -> (B); B is L and R
-  /// broadcast to each other. Of NaN: NaN is not 0, so that it counts as true. No gradient: zeros.
+  /// broadcast to each other. NaN is not 0, so that it counts as true. No gradient: zeros.
   /// `kiln ops broadcast_logical_xor` has the rest.
   static Tensor logical_xor(const Operand& lhs, const Operand& rhs, Where where = Where::current());
   /// Takes elements of x where the condition is not 0, else of y. Shapes: condition (...), x (...), y (...)
-  /// -> (...); or condition (N), one for each row of x (N, ...). Of NaN: a NaN in the condition counts as not
-  /// 0. `kiln ops where` has the rest.
+  /// -> (...); or condition (N), one for each row of x (N, ...). A NaN in the condition counts as not 0.
+  /// `kiln ops where` has the rest.
   ///
   /// A number stands for an array of the other's shape and dtype; two numbers have condition's.
   static Tensor where(const Tensor& condition, const Operand& x, const Operand& y,
@@ -117,23 +117,23 @@ class KILN_API F : public PlainFunctions {
 
   // Layers.
   /// A dense layer: multiplies each row of data by the transposed weight and adds the bias. Shapes: data (N,
-  /// ...), weight (O, K), bias (O) -> (N, O). Of NaN: a NaN in a row of data makes that row NaN.
+  /// ...), weight (O, K), bias (O) -> (N, O). A NaN in a row of data makes that row NaN.
   /// `kiln ops FullyConnected` has the rest.
   static Tensor FullyConnected(const Tensor& data, const Tensor& weight, const Tensor& bias,
                                const FullyConnectedOptions& options, Where where = Where::current());
   static Tensor FullyConnected(const Tensor& data, const Tensor& weight, const FullyConnectedOptions& options,
                                Where where = Where::current());
   /// A convolution (cross-correlation) of data with weight, plus a bias, in one to three dimensions. Shapes:
-  /// data (N, C, H, W), weight (O, C/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. Of NaN: a NaN in data
-  /// makes the results of all windows with it NaN, in every channel of its group. `kiln ops Convolution` has
-  /// the rest.
+  /// data (N, C, H, W), weight (O, C/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. A NaN in data makes
+  /// the results of all windows with it NaN, in every channel of its group. `kiln ops Convolution` has the
+  /// rest.
   static Tensor Convolution(const Tensor& data, const Tensor& weight, const Tensor& bias,
                             const ConvolutionOptions& options, Where where = Where::current());
   static Tensor Convolution(const Tensor& data, const Tensor& weight, const ConvolutionOptions& options,
                             Where where = Where::current());
   /// A transposed convolution of data with weight, plus a bias, in one to three dimensions. Shapes: data (N,
-  /// C, H, W), weight (C, O/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. Of NaN: a NaN in data makes all
-  /// results that it reaches NaN, in every channel of its group; one in weight or bias does the same.
+  /// C, H, W), weight (C, O/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. A NaN in data makes all results
+  /// that it reaches NaN, in every channel of its group; one in weight or bias does the same.
   /// `kiln ops Deconvolution` has the rest.
   ///
   /// No bias unless no_bias is false.
@@ -161,18 +161,17 @@ class KILN_API F : public PlainFunctions {
                           const BatchNormOptions& options = {}, Where where = Where::current());
   /// Layer normalisation: normalises the elements along one axis, and scales and shifts each by its own gamma
   /// and beta. Shapes: data (..., C), gamma (C), beta (C) -> (..., C); with output_mean_var also mean (...,
-  /// 1), std (..., 1). C is the extent of the axis. Of NaN: a NaN or an infinity makes the elements along its
-  /// axis NaN. `kiln ops LayerNorm` has the rest.
+  /// 1), std (..., 1). C is the extent of the axis. A NaN or an infinity makes the elements along its axis
+  /// NaN. `kiln ops LayerNorm` has the rest.
   static Tensor LayerNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                           const LayerNormOptions& options = {}, Where where = Where::current());
   /// Group normalisation: normalises each group of channels of each sample. Shapes: data (N, C, ...), gamma
   /// (G), beta (G) -> (N, C, ...); with output_mean_var also mean (N, G), std (N, G). G is num_groups and
-  /// divides C. Of NaN: a NaN or an infinity makes its group of its sample NaN. `kiln ops GroupNorm` has the
-  /// rest.
+  /// divides C. A NaN or an infinity makes its group of its sample NaN. `kiln ops GroupNorm` has the rest.
   static Tensor GroupNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                           const GroupNormOptions& options = {}, Where where = Where::current());
   /// Instance normalisation: normalises each channel of each sample. Shapes: data (N, C, ...), gamma (C),
-  /// beta (C) -> (N, C, ...). Of NaN: a NaN or an infinity makes its channel of its sample NaN.
+  /// beta (C) -> (N, C, ...). A NaN or an infinity makes its channel of its sample NaN.
   /// `kiln ops InstanceNorm` has the rest.
   static Tensor InstanceNorm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                              const InstanceNormOptions& options = {}, Where where = Where::current());
@@ -235,8 +234,8 @@ class KILN_API F : public PlainFunctions {
 
   // Contractions.
   /// The matrix product of each pair of matrices in two batches. Shapes: lhs (..., M, K), rhs (..., K, N) ->
-  /// (..., M, N), with equal batch axes. Of NaN: a NaN in lhs makes its row of its matrix NaN, one in rhs its
-  /// column. `kiln ops batch_dot` has the rest.
+  /// (..., M, N), with equal batch axes. A NaN in lhs makes its row of its matrix NaN, one in rhs its column.
+  /// `kiln ops batch_dot` has the rest.
   static Tensor batch_dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
                           Where where = Where::current());
 
@@ -462,22 +461,20 @@ class KILN_API F : public PlainFunctions {
   // Sequences: data (T, N, ...), or (N, T, ...) with axis 1. Lengths (N,) are used if use_sequence_length is
   // true.
   /// Sets the steps after the end of each sequence to a value. Shapes: data (T, N, ...), sequence_length (N)
-  /// -> (T, N, ...). With axis=1 data (N, T, ...) -> (N, T, ...). Of NaN: a NaN of data stays NaN within its
-  /// sequence and is replaced after its end. `kiln ops SequenceMask` has the rest.
+  /// -> (T, N, ...). With axis=1 data (N, T, ...) -> (N, T, ...). A NaN of data stays NaN within its sequence
+  /// and is replaced after its end. `kiln ops SequenceMask` has the rest.
   static Tensor SequenceMask(const Tensor& data, const Tensor& sequence_length,
                              const SequenceOptions& options, Where where = Where::current());
   static Tensor SequenceMask(const Tensor& data, const SequenceOptions& options = {},
                              Where where = Where::current());
   /// Selects the last step of each sequence. Shapes: data (T, N, ...), sequence_length (N) -> (N, ...). With
-  /// axis=1 data (N, T, ...) -> (N, ...). Of NaN: a NaN of data stays NaN. `kiln ops SequenceLast` has the
-  /// rest.
+  /// axis=1 data (N, T, ...) -> (N, ...). A NaN of data stays NaN. `kiln ops SequenceLast` has the rest.
   static Tensor SequenceLast(const Tensor& data, const Tensor& sequence_length,
                              const SequenceOptions& options, Where where = Where::current());
   static Tensor SequenceLast(const Tensor& data, const SequenceOptions& options = {},
                              Where where = Where::current());
   /// Reverses the steps of each sequence; steps after its end stay in their places. Shapes: data (T, N, ...),
-  /// sequence_length (N) -> (T, N, ...). Of NaN: a NaN of data stays NaN. `kiln ops SequenceReverse` has the
-  /// rest.
+  /// sequence_length (N) -> (T, N, ...). A NaN of data stays NaN. `kiln ops SequenceReverse` has the rest.
   static Tensor SequenceReverse(const Tensor& data, const Tensor& sequence_length,
                                 const SequenceOptions& options, Where where = Where::current());
   static Tensor SequenceReverse(const Tensor& data, const SequenceOptions& options = {},

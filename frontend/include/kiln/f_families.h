@@ -49,12 +49,12 @@ struct KILN_API F::random {
     return F::shuffle(data, where);
   }
   // With the shape and dtype of data.
-  /// Random numbers that are uniform in [low, high), of the shape and dtype of data. Of NaN: a NaN as low or
-  /// high throws. No gradient: zeros. `kiln ops _random_uniform_like` has the rest.
+  /// Random numbers that are uniform in [low, high), of the shape and dtype of data. A NaN as low or high
+  /// throws. No gradient: zeros. `kiln ops _random_uniform_like` has the rest.
   static Tensor uniform_like(const Tensor& data, Number low = 0, Number high = 1,
                              Where where = Where::current());
-  /// Random numbers of the normal distribution, of the shape and dtype of data. Of NaN: a NaN as loc gives
-  /// NaN; as scale it throws. No gradient: zeros. `kiln ops _random_normal_like` has the rest.
+  /// Random numbers of the normal distribution, of the shape and dtype of data. A NaN as loc gives NaN; as
+  /// scale it throws. No gradient: zeros. `kiln ops _random_normal_like` has the rest.
   static Tensor normal_like(const Tensor& data, Number loc = 0, Number scale = 1,
                             Where where = Where::current());
 };
@@ -64,8 +64,8 @@ inline struct F::random F::random() { return {}; }
 struct KILN_API F::contrib_operators {
   // functions of contrib: written by tools/reference, from the definitions.
   /// A range with as many elements as data, or as one axis of data. Shapes: data (...) -> (...); with axis:
-  /// data (..., n, ...) -> (n). Of NaN: a NaN as start or step gives NaN, in integers 0, in int64 its least
-  /// number. No gradient: zeros. `kiln ops _contrib_arange_like` has the rest.
+  /// data (..., n, ...) -> (n). A NaN as start or step gives NaN, in integers 0, in int64 its least number.
+  /// No gradient: zeros. `kiln ops _contrib_arange_like` has the rest.
   static Tensor arange_like(const Tensor& data, const ArangeLikeOptions& options = {},
                             Where where = Where::current());
   /// Divides x by the square root of its last extent. Shapes: data (..., d) -> (..., d).
@@ -99,13 +99,13 @@ struct KILN_API F::contrib_operators {
   static Tensor gradientmultiplier(const Tensor& data, Number scalar, Where where = Where::current());
   /// The scores of self attention: queries times keys, over the square root of their length. Shapes:
   /// queries_keys_values (T, N, H 3 D) -> (N H, T, T). H heads; each has D queries, D keys and D values side
-  /// by side. Of NaN: a NaN in a query makes its row of scores NaN, one in a key its column.
+  /// by side. A NaN in a query makes its row of scores NaN, one in a key its column.
   /// `kiln ops _contrib_interleaved_matmul_selfatt_qk` has the rest.
   static Tensor interleaved_matmul_selfatt_qk(const Tensor& queries_keys_values, std::int64_t heads,
                                               Where where = Where::current());
   /// The results of self attention: the sums of the values, weighted by the attention. Shapes:
-  /// queries_keys_values (T, N, H 3 D), attention (N H, T, T) -> (T, N, H D). Of NaN: a NaN in a value makes
-  /// element d of all results of its head NaN, one in attention the row of its query.
+  /// queries_keys_values (T, N, H 3 D), attention (N H, T, T) -> (T, N, H D). A NaN in a value makes element
+  /// d of all results of its head NaN, one in attention the row of its query.
   /// `kiln ops _contrib_interleaved_matmul_selfatt_valatt` has the rest.
   static Tensor interleaved_matmul_selfatt_valatt(const Tensor& queries_keys_values, const Tensor& attention,
                                                   std::int64_t heads, Where where = Where::current());
@@ -116,18 +116,18 @@ struct KILN_API F::linalg {
   // end of what tools/reference writes.
 
   /// The matrix product of each pair of matrices in two batches, times a number, plus a multiple of C.
-  /// Shapes: A (..., M, K), B (..., K, N), C (..., M, N) -> (..., M, N), with equal batch axes. Of NaN: a NaN
-  /// in A makes its row of its matrix NaN, one in B its column, one in C its element, with beta = 0 too.
+  /// Shapes: A (..., M, K), B (..., K, N), C (..., M, N) -> (..., M, N), with equal batch axes. A NaN in A
+  /// makes its row of its matrix NaN, one in B its column, one in C its element, with beta = 0 too.
   /// `kiln ops _linalg_gemm` has the rest.
   static Tensor gemm(const Tensor& A, const Tensor& B, const Tensor& C, const GemmOptions& options = {},
                      Where where = Where::current());
   /// The matrix product of each pair of matrices in two batches, times a number. Shapes: A (..., M, K), B
-  /// (..., K, N) -> (..., M, N), with equal batch axes. Of NaN: a NaN in A makes its row of its matrix NaN,
-  /// one in B its column. `kiln ops _linalg_gemm2` has the rest.
+  /// (..., K, N) -> (..., M, N), with equal batch axes. A NaN in A makes its row of its matrix NaN, one in B
+  /// its column. `kiln ops _linalg_gemm2` has the rest.
   static Tensor gemm2(const Tensor& A, const Tensor& B, const GemmOptions& options = {},
                       Where where = Where::current());
   /// The product of each matrix of a batch and its transpose, times a number. Shapes: A (..., M, K) -> (...,
-  /// M, M). With transpose A is (..., K, M). Of NaN: a NaN makes its row and its column of the result NaN.
+  /// M, M). With transpose A is (..., K, M). A NaN makes its row and its column of the result NaN.
   /// `kiln ops _linalg_syrk` has the rest.
   static Tensor syrk(const Tensor& A, const SyrkOptions& options = {}, Where where = Where::current());
 };

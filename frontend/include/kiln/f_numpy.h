@@ -74,8 +74,8 @@ struct KILN_API F::numpy {
   /// Converts an angle from radians to degrees. `kiln ops _npi_degrees` has the rest.
   static Tensor degrees(const Tensor& x, Where where = Where::current());
   /// NumPy's dot: contracts the last axis of a with the last but one axis of b. Shapes: a (..., K), b (...,
-  /// K, N) -> the axes of a without K, the leading axes of b, N. Of NaN: a NaN in a makes the results of its
-  /// row NaN, one in b the results of its column. `kiln ops _np_dot` has the rest.
+  /// K, N) -> the axes of a without K, the leading axes of b, N. A NaN in a makes the results of its row NaN,
+  /// one in b the results of its column. `kiln ops _np_dot` has the rest.
   static Tensor dot(const Tensor& a, const Tensor& b, Where where = Where::current());
   /// The exponential function of x. `kiln ops _npi_exp` has the rest.
   static Tensor exp(const Tensor& x, Where where = Where::current());
@@ -95,7 +95,7 @@ struct KILN_API F::numpy {
   /// The logarithm of x to the base 2. `kiln ops _npi_log2` has the rest.
   static Tensor log2(const Tensor& x, Where where = Where::current());
   /// NumPy's matmul: the matrix product in the last two axes of a and b. Shapes: a (..., M, K), b (..., K, N)
-  /// -> (..., M, N). Of NaN: a NaN in a makes its row of its matrices NaN, one in b its column.
+  /// -> (..., M, N). A NaN in a makes its row of its matrices NaN, one in b its column.
   /// `kiln ops _npi_matmul` has the rest.
   static Tensor matmul(const Tensor& a, const Tensor& b, Where where = Where::current());
   /// The negation of x. `kiln ops _npi_negative` has the rest.
@@ -247,8 +247,8 @@ struct KILN_API F::numpy {
 
   // Contractions.
   /// NumPy's tensordot by a number: contracts the last axes of a with the first axes of b. Shapes: a (...,
-  /// K1, K2, ...), b (K1, K2, ..., ...) -> the other axes of a, then the other axes of b. Of NaN: a NaN makes
-  /// all results that have it as a factor NaN. `kiln ops _npi_tensordot_int_axes` has the rest.
+  /// K1, K2, ...), b (K1, K2, ..., ...) -> the other axes of a, then the other axes of b. A NaN makes all
+  /// results that have it as a factor NaN. `kiln ops _npi_tensordot_int_axes` has the rest.
   ///
   /// Contracts the last `axes` axes of a with the first of b.
   static Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2, Where where = Where::current());
@@ -257,8 +257,8 @@ struct KILN_API F::numpy {
                           Where where = Where::current());
   /// Einstein's sum convention: multiplies the inputs and sums over the labels that the result lacks. Shapes:
   /// data: an array for each term of subscripts, with an axis for each label -> the axes of the result's
-  /// labels. Of NaN: a NaN makes all results that have it as a factor or term NaN. `kiln ops _npi_einsum` has
-  /// the rest.
+  /// labels. A NaN makes all results that have it as a factor or term NaN. `kiln ops _npi_einsum` has the
+  /// rest.
   static Tensor einsum(const ::std::string& subscripts, const Tensors& operands,
                        Where where = Where::current());
 
@@ -338,14 +338,14 @@ struct KILN_API F::numpy {
   static Tensor arange(Number stop, Where where = Where::current());
   static Tensor arange(Number start, Number stop, Number step = 1, DType dtype = DType::f32,
                        Where where = Where::current());
-  /// An array of one value, with the shape of another. Of NaN: a NaN as fill_value gives NaN; in integers 0,
-  /// in int64 its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
+  /// An array of one value, with the shape of another. A NaN as fill_value gives NaN; in integers 0, in int64
+  /// its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
   static Tensor full_like(const Tensor& a, Number fill_value, Where where = Where::current());
-  /// An array of one value, with the shape of another. Of NaN: a NaN as fill_value gives NaN; in integers 0,
-  /// in int64 its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
+  /// An array of one value, with the shape of another. A NaN as fill_value gives NaN; in integers 0, in int64
+  /// its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
   static Tensor zeros_like(const Tensor& a, Where where = Where::current());
-  /// An array of one value, with the shape of another. Of NaN: a NaN as fill_value gives NaN; in integers 0,
-  /// in int64 its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
+  /// An array of one value, with the shape of another. A NaN as fill_value gives NaN; in integers 0, in int64
+  /// its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
   static Tensor ones_like(const Tensor& a, Where where = Where::current());
 
   /// Random numbers from the stream of random::seed(). Without a size a scalar of rank 0.
@@ -406,16 +406,16 @@ struct KILN_API F::npx : F {
   /// (newshape, its codes resolved), as many elements. `kiln ops _npx_reshape` has the rest.
   static Tensor reshape(const Tensor& a, const Shape& newshape, Where where = Where::current());
   /// A dense layer: multiplies each row of data by the transposed weight and adds the bias. Shapes: data (N,
-  /// ...), weight (O, K), bias (O) -> (N, O). Of NaN: a NaN in a row of data makes that row NaN.
+  /// ...), weight (O, K), bias (O) -> (N, O). A NaN in a row of data makes that row NaN.
   /// `kiln ops FullyConnected` has the rest.
   static Tensor fully_connected(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                 const FullyConnectedOptions& options, Where where = Where::current());
   static Tensor fully_connected(const Tensor& x, const Tensor& weight, const FullyConnectedOptions& options,
                                 Where where = Where::current());
   /// A convolution (cross-correlation) of data with weight, plus a bias, in one to three dimensions. Shapes:
-  /// data (N, C, H, W), weight (O, C/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. Of NaN: a NaN in data
-  /// makes the results of all windows with it NaN, in every channel of its group. `kiln ops Convolution` has
-  /// the rest.
+  /// data (N, C, H, W), weight (O, C/g, kH, kW), bias (O) -> (N, O, H', W'), g groups. A NaN in data makes
+  /// the results of all windows with it NaN, in every channel of its group. `kiln ops Convolution` has the
+  /// rest.
   static Tensor convolution(const Tensor& data, const Tensor& weight, const Tensor& bias,
                             const ConvolutionOptions& options, Where where = Where::current());
   static Tensor convolution(const Tensor& data, const Tensor& weight, const ConvolutionOptions& options,
@@ -433,8 +433,8 @@ struct KILN_API F::npx : F {
                            const BatchNormOptions& options = {}, Where where = Where::current());
   /// Layer normalisation: normalises the elements along one axis, and scales and shifts each by its own gamma
   /// and beta. Shapes: data (..., C), gamma (C), beta (C) -> (..., C); with output_mean_var also mean (...,
-  /// 1), std (..., 1). C is the extent of the axis. Of NaN: a NaN or an infinity makes the elements along its
-  /// axis NaN. `kiln ops LayerNorm` has the rest.
+  /// 1), std (..., 1). C is the extent of the axis. A NaN or an infinity makes the elements along its axis
+  /// NaN. `kiln ops LayerNorm` has the rest.
   static Tensor layer_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
                            const LayerNormOptions& options = {}, Where where = Where::current());
   /// Sets elements to zero at random, each with probability p, and scales the others by 1 / (1 - p).
@@ -464,7 +464,7 @@ struct KILN_API F::npx : F {
     return log_softmax(data, with_axis<SoftmaxOptions>(axis), where);
   }
   /// Looks up the rows of weight that the indices in data name. Shapes: data (...), weight (V, D) -> (...,
-  /// D). Of NaN: a NaN in weight stays in its row. `kiln ops Embedding` has the rest.
+  /// D). A NaN in weight stays in its row. `kiln ops Embedding` has the rest.
   static Tensor embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& options,
                           Where where = Where::current());
   /// Encodes indices as vectors: on_value at the index, off_value elsewhere. Shapes: indices (...) -> (...,
@@ -480,16 +480,16 @@ struct KILN_API F::npx : F {
     return pick(data, index, with_axis<PickOptions>(axis), where);
   }
   /// The matrix product of each pair of matrices in two batches. Shapes: lhs (..., M, K), rhs (..., K, N) ->
-  /// (..., M, N), with equal batch axes. Of NaN: a NaN in lhs makes its row of its matrix NaN, one in rhs its
-  /// column. `kiln ops batch_dot` has the rest.
+  /// (..., M, N), with equal batch axes. A NaN in lhs makes its row of its matrix NaN, one in rhs its column.
+  /// `kiln ops batch_dot` has the rest.
   static Tensor batch_dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
                           Where where = Where::current());
   /// Merges all axes except the first into one. Shapes: data (N, ...) -> (N, M); M is the product of the
   /// other extents, 1 if there are none. Rank 0 throws. `kiln ops Flatten` has the rest.
   static Tensor batch_flatten(const Tensor& data, Where where = Where::current());
   /// A range with as many elements as data, or as one axis of data. Shapes: data (...) -> (...); with axis:
-  /// data (..., n, ...) -> (n). Of NaN: a NaN as start or step gives NaN, in integers 0, in int64 its least
-  /// number. No gradient: zeros. `kiln ops _contrib_arange_like` has the rest.
+  /// data (..., n, ...) -> (n). A NaN as start or step gives NaN, in integers 0, in int64 its least number.
+  /// No gradient: zeros. `kiln ops _contrib_arange_like` has the rest.
   static Tensor arange_like(const Tensor& data, ::std::optional<int> axis = {},
                             Where where = Where::current());
 };

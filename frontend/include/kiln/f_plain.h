@@ -72,15 +72,15 @@ class KILN_API PlainFunctions {
   /// NaN: 0 if lhs or rhs is NaN. No gradient: zeros. `kiln ops broadcast_lesser_equal` has the rest.
   static Tensor broadcast_lesser_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
   /// 1 where both lhs and rhs are not 0, else 0. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to
-  /// each other. Of NaN: NaN is not 0, so that it counts as true. No gradient: zeros.
+  /// each other. NaN is not 0, so that it counts as true. No gradient: zeros.
   /// `kiln ops broadcast_logical_and` has the rest.
   static Tensor broadcast_logical_and(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
   /// 1 where lhs or rhs is not 0, else 0. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to each
-  /// other. Of NaN: NaN is not 0, so that it counts as true. No gradient: zeros.
-  /// `kiln ops broadcast_logical_or` has the rest.
+  /// other. NaN is not 0, so that it counts as true. No gradient: zeros. `kiln ops broadcast_logical_or` has
+  /// the rest.
   static Tensor broadcast_logical_or(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
   /// 1 where exactly one of lhs and rhs is not 0, else 0. Shapes: lhs (L), rhs (R) -> (B); B is L and R
-  /// broadcast to each other. Of NaN: NaN is not 0, so that it counts as true. No gradient: zeros.
+  /// broadcast to each other. NaN is not 0, so that it counts as true. No gradient: zeros.
   /// `kiln ops broadcast_logical_xor` has the rest.
   static Tensor broadcast_logical_xor(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
   /// The greater one of lhs and rhs. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to each other.
@@ -128,8 +128,8 @@ class KILN_API PlainFunctions {
   /// + |k|, N + |k|). `kiln ops diag` has the rest.
   static Tensor diag(const Tensor& data, const DiagOptions& options = {}, Where where = Where::current());
   /// The matrix product: contracts the last axis of lhs with the first axis of rhs. Shapes: lhs (..., K), rhs
-  /// (K, ...) -> the axes of lhs, then the axes of rhs, without K. Of NaN: a NaN in lhs makes its row of the
-  /// result NaN, one in rhs its column. `kiln ops dot` has the rest.
+  /// (K, ...) -> the axes of lhs, then the axes of rhs, without K. A NaN in lhs makes its row of the result
+  /// NaN, one in rhs its column. `kiln ops dot` has the rest.
   static Tensor dot(const Tensor& lhs, const Tensor& rhs, const DotOptions& options = {},
                     Where where = Where::current());
   /// Sets elements to zero at random, each with probability p, and scales the others by 1 / (1 - p).
@@ -150,7 +150,7 @@ class KILN_API PlainFunctions {
   /// rest.
   static Tensor elemwise_sub(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
   /// Looks up the rows of weight that the indices in data name. Shapes: data (...), weight (V, D) -> (...,
-  /// D). Of NaN: a NaN in weight stays in its row. `kiln ops Embedding` has the rest.
+  /// D). A NaN in weight stays in its row. `kiln ops Embedding` has the rest.
   static Tensor Embedding(const Tensor& data, const Tensor& weight, const EmbeddingOptions& options,
                           Where where = Where::current());
   /// The error function of x. `kiln ops erf` has the rest.
@@ -191,8 +191,8 @@ class KILN_API PlainFunctions {
   /// N), (M2, N), ... -> (M1 M2 ..., N). `kiln ops khatri_rao` has the rest.
   static Tensor khatri_rao(const Tensors& args, Where where = Where::current());
   /// Divides data by its Euclidean norm, of each sample, of each channel or along the channels. Shapes: data
-  /// (N, C, ...) -> (N, C, ...). mode=instance takes any data of 1 or more axes, the other modes 3 or more.
-  /// Of NaN: a NaN makes all elements that share its norm NaN. `kiln ops L2Normalization` has the rest.
+  /// (N, C, ...) -> (N, C, ...). mode=instance takes any data of 1 or more axes, the other modes 3 or more. A
+  /// NaN makes all elements that share its norm NaN. `kiln ops L2Normalization` has the rest.
   static Tensor L2Normalization(const Tensor& data, const L2NormalizationOptions& options = {},
                                 Where where = Where::current());
   /// The natural logarithm of x. `kiln ops log` has the rest.
@@ -206,8 +206,8 @@ class KILN_API PlainFunctions {
   /// 1 where x is 0, else 0. Of NaN: 0. No gradient: zeros. `kiln ops logical_not` has the rest.
   static Tensor logical_not(const Tensor& data, Where where = Where::current());
   /// Local response normalisation: divides each element by a power of the squares of the neighbouring
-  /// channels. Shapes: data (N, C, ...) -> (N, C, ...). Of NaN: a NaN makes the elements of the nsize
-  /// channels around it NaN, in its place. `kiln ops LRN` has the rest.
+  /// channels. Shapes: data (N, C, ...) -> (N, C, ...). A NaN makes the elements of the nsize channels around
+  /// it NaN, in its place. `kiln ops LRN` has the rest.
   static Tensor LRN(const Tensor& data, const LRNOptions& options, Where where = Where::current());
   /// x as a loss: its gradient is 1, whatever the gradient of the result is. `kiln ops make_loss` has the
   /// rest.
@@ -252,8 +252,8 @@ class KILN_API PlainFunctions {
   /// -> (L1, ..., Lk, ...), k the length of begin. `kiln ops slice` has the rest.
   static Tensor slice(const Tensor& data, const SliceOptions& options, Where where = Where::current());
   /// The cross entropy of softmax(data) with the labels, summed over all samples. Shapes: data (N, C), label
-  /// (N) -> (1). Of NaN: a NaN or +inf in data gives NaN. -inf has the probability 0: the result is +inf if a
-  /// label names it. `kiln ops softmax_cross_entropy` has the rest.
+  /// (N) -> (1). A NaN or +inf in data gives NaN. -inf has the probability 0: the result is +inf if a label
+  /// names it. `kiln ops softmax_cross_entropy` has the rest.
   static Tensor softmax_cross_entropy(const Tensor& data, const Tensor& label,
                                       Where where = Where::current());
   /// The softmax over all axes but the first, or over the channels. Shapes: data (N, ...) -> (N, ...);
@@ -261,8 +261,8 @@ class KILN_API PlainFunctions {
   static Tensor SoftmaxActivation(const Tensor& data, const SoftmaxActivationOptions& options = {},
                                   Where where = Where::current());
   /// The softmax of data; its gradient is the gradient of the cross entropy with label. Shapes: data (N, C),
-  /// label (N) or (N, C) -> (N, C). Of NaN: a NaN or +inf in data makes its whole distribution NaN. -inf has
-  /// the probability 0. `kiln ops SoftmaxOutput` has the rest.
+  /// label (N) or (N, C) -> (N, C). A NaN or +inf in data makes its whole distribution NaN. -inf has the
+  /// probability 0. `kiln ops SoftmaxOutput` has the rest.
   static Tensor SoftmaxOutput(const Tensor& data, const Tensor& label,
                               const SoftmaxOutputOptions& options = {}, Where where = Where::current());
   /// x divided by 1 + |x|. `kiln ops softsign` has the rest.
