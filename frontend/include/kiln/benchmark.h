@@ -14,6 +14,7 @@
 
 namespace kiln {
 
+/// Options of benchmark().
 struct BenchmarkOptions {
   double seconds = 0.5;  ///< of measurement, for each mode
   bool kernels = false;  ///< also times each kernel
@@ -24,15 +25,15 @@ struct BenchmarkOptions {
 
 /// The times of one call, repeated.
 struct Timing {
-  std::string mode;         ///< "eager" or "compiled"
-  std::size_t samples = 0;  ///< calls that were timed
-  double first_us = 0;      ///< of the first call, which may compile; in microseconds, as the others
-  double median_us = 0, min_us = 0;
-  double deviation_us = 0;     ///< the median distance from the median
-  std::size_t peak_bytes = 0;  ///< of all arrays of the process, MemoryReport::peak_bytes
+  std::string mode;                  ///< "eager" or "compiled"
+  std::size_t samples = 0;           ///< calls that were timed
+  double first_us = 0;               ///< of the first call, which may compile; in microseconds, as the others
+  double median_us = 0, min_us = 0;  ///< over the samples, in microseconds
+  double deviation_us = 0;           ///< the median distance from the median
+  std::size_t peak_bytes = 0;        ///< of all arrays of the process, MemoryReport::peak_bytes
   /// With BenchmarkOptions::kernels: the kernels of `profiled_calls` further calls.
   std::vector<Profile::Kernel> kernels = {};
-  std::int64_t profiled_calls = 0;
+  std::int64_t profiled_calls = 0;  ///< the further calls that `kernels` counts
 };
 
 /// Calls `call` once, for a tenth of the time to warm up, then for the given time: at least 5 and at most a
@@ -53,6 +54,7 @@ struct Benchmark {
   std::vector<Timing> timings;  ///< eager, then compiled
   CompiledCall compiled;        ///< the recording that was timed
 };
+/// Prints the table of `kiln bench`.
 KILN_API std::ostream& operator<<(std::ostream& os, const Benchmark& benchmark);
 
 /// Times net(inputs), eagerly and compiled, with the present threads, device and training mode:

@@ -83,6 +83,7 @@ class Loss;
 class Trainer;
 class TrainStep;
 
+/// The inputs or results of a call.
 using Tensors = std::vector<Tensor>;
 
 /// Braced inputs of one tensor type.
@@ -107,6 +108,7 @@ class KILN_API BlockScope {
 /// Removes a hook from its block on request; its destructor keeps the hook.
 class KILN_API HookHandle {
  public:
+  /// Removes the hook; without effect if it is removed.
   void detach();
 
  private:
@@ -142,6 +144,7 @@ class KILN_API Block {
   ParameterDict params() const;
   /// All parameters of the tree. `select`: a regular expression matched at the start of the full name.
   ParameterDict collect_params(const std::string& select = "") const;
+  /// Names of blocks and parameters made within the scope begin with this block's prefix.
   [[nodiscard]] BlockScope name_scope() const;
 
   /// Makes `block` a child; its number is the default name. The children of a HybridBlock must be
@@ -155,12 +158,15 @@ class KILN_API Block {
   }
   std::size_t size() const;  ///< number of children
   /// `for (Block& child : net)`: the children in order, those at the beginning of the loop.
+  /// @{
   BlockIterator begin() const;
   BlockIterator end() const;
+  /// @}
   /// Child number i; negative counts from the end.
   Block& operator[](IndexAt i) const;
   /// The child with that name.
   Block& child(std::string_view name, std::source_location where = std::source_location::current()) const;
+  /// The children with their names, in order.
   std::vector<std::pair<std::string, std::shared_ptr<Block>>> children() const;
   /// Downcast: `net[0].as<nn::Dense>().weight`. Throws if the block has another type, and if its class was
   /// compiled with -fno-rtti.
@@ -178,6 +184,7 @@ class KILN_API Block {
 #endif
   }
 
+  /// Parameter::initialize() of all parameters of the tree, for `init` as their default.
   void initialize(const Initializer& init = init::Uniform(), const InitializeOptions& options = {},
                   std::source_location where = std::source_location::current()) const;
   /// Activates compilation of this block and its descendants; a plain Block passes it on to its children.
@@ -197,8 +204,12 @@ class KILN_API Block {
   /// Parameter values by path in the tree: "0.weight", "features.1.gamma".
   void save_parameters(const std::string& path,
                        std::source_location where = std::source_location::current()) const;
+  /// Reads a file of save_parameters() or of Gluon. Throws for an array without a parameter, and for one of
+  /// another shape; see LoadOptions.
   void load_parameters(const std::string& path, const LoadOptions& options = {},
                        std::source_location where = std::source_location::current()) const;
+  /// MXNet's old names of save_parameters() and load_parameters().
+  /// @{
   void save_params(const std::string& path,
                    std::source_location where = std::source_location::current()) const {
     save_parameters(path, where);
@@ -207,20 +218,28 @@ class KILN_API Block {
                    std::source_location where = std::source_location::current()) const {
     load_parameters(path, options, where);
   }
+  /// @}
 
   /// Runs the network on `inputs` and prints its layers with output shapes and parameter counts. Throws for a
   /// hybridized network.
   void summary(const Tensors& inputs, std::ostream& os = std::cout) const;
   void summary(const Tensor& x, std::ostream& os = std::cout) const { summary(Tensors{x}, os); }
 
+  /// A function that runs before forward(), or after it: in each call of this block, and once per recording
+  /// where a hybridized parent calls it. The handle detaches it.
+  /// @{
   using PreHook = std::function<void(Block&, const Tensors& inputs)>;
   using Hook = std::function<void(Block&, const Tensors& inputs, const Tensors& outputs)>;
   HookHandle register_forward_pre_hook(PreHook hook) const;
   HookHandle register_forward_hook(Hook hook) const;
+  /// @}
 
   // Calls. Overloads with one result throw if the block returns several: pass a vector then. A const block
   // can be called, since a block is a handle. Its forward() must not change members of a `const` object.
   using Where = std::source_location;
+  /// A call: forward() of these inputs, compiled if the block is hybridized. `where` is the program's line,
+  /// in errors and profiles. Throws kiln::Error for inputs that the block cannot take.
+  /// @{
   Tensor operator()(Where where = Where::current()) const;
   Tensor operator()(const Tensor& x, Where where = Where::current()) const;
   Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current()) const;
@@ -230,6 +249,7 @@ class KILN_API Block {
   Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) const {
     return (*this)(Tensors(inputs.begin(), inputs.end()), where);
   }
+  /// @}
   /// Composes a symbol without shapes.
   Symbol operator()(const Symbol& x, Where where = Where::current()) const;
   template <std::same_as<Symbol> S>  // keeps `net({x, y})` a call with tensors
@@ -289,8 +309,13 @@ class BlockIterator {
 
   BlockIterator() = default;
   BlockIterator(const Block& parent, std::size_t at) : parent_(&parent), at_(at) {}
+  /// The child at this place.
+  /// @{
   Block& operator*() const { return (*parent_)[at_]; }
   Block* operator->() const { return &**this; }
+  /// @}
+  /// Goes to the next child; of iterators of one parent.
+  /// @{
   BlockIterator& operator++() {
     ++at_;
     return *this;
@@ -301,6 +326,7 @@ class BlockIterator {
     return old;
   }
   bool operator==(const BlockIterator& o) const { return at_ == o.at_; }
+  /// @}
 
  private:
   const Block* parent_ = nullptr;
@@ -419,11 +445,16 @@ class Child {
   Child& operator=(const D& block) {
     return assign(std::make_shared<D>(block));
   }
-  bool defined() const { return block_ != nullptr; }
+  bool defined() const { return block_ != nullptr; }  ///< whether there is a child
+  /// The child, which is defined.
+  /// @{
   B& operator*() const { return *block_; }
   B* operator->() const { return block_.get(); }
+  /// @}
 
   using Where = std::source_location;
+  /// Calls the child, as Block's operator(). Throws if it is undefined.
+  /// @{
   Tensor operator()(Where where = Where::current()) const { return (*get())(where); }
   Tensor operator()(const Tensor& x, Where where = Where::current()) const { return (*get())(x, where); }
   Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current()) const {
@@ -439,6 +470,7 @@ class Child {
   Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) const {
     return (*get())(inputs, where);
   }
+  /// @}
   /// The call of a recurrent layer or cell: `auto [y, states] = gru(x, {state});`
   auto operator()(const Tensor& x, const Tensors& states,
                   Where where = Where::current()) const requires CalledWithStates<B> {
@@ -467,6 +499,6 @@ class Child {
   std::shared_ptr<B> block_;
 };
 
-KILN_API std::ostream& operator<<(std::ostream& os, const Block& block);
+KILN_API std::ostream& operator<<(std::ostream& os, const Block& block);  ///< prints str()
 
 }  // namespace kiln

@@ -14,7 +14,9 @@ namespace kiln {
 /// own.
 class [[nodiscard]] RunStatus {
  public:
+  /// The outcome of a run.
   enum class Code : std::uint8_t {
+    /// The results are computed.
     ok,
     traced,         ///< not run: a network is traced on this thread
     recording,      ///< not run: inside of autograd::Record
@@ -24,8 +26,11 @@ class [[nodiscard]] RunStatus {
     out_of_memory,  ///< for packed weights, after a write to a parameter; impossible after warm_up() else
     internal,       ///< a defect of Kiln
   };
+  /// The outcome, and whether the results are computed.
+  /// @{
   Code code() const noexcept { return code_; }
   explicit operator bool() const noexcept { return code_ == Code::ok; }
+  /// @}
   /// The mistake and the remedy, of at most 511 bytes; "" after a run without errors. It belongs to the bound
   /// call, which overwrites it in the next try_run().
   const char* message() const noexcept { return message_; }
@@ -67,6 +72,7 @@ class KILN_API BoundCall {
   /// stay as they are. Weights are packed if they are not yet. Throws as run(), and for a lack of memory.
   void warm_up(Where where = Where::current());
 
+  /// The input tensors. Write their elements before a run.
   const std::vector<Tensor>& inputs() const;
   /// The result tensors. Elements are undefined before the first run.
   const std::vector<Tensor>& results() const;

@@ -19,13 +19,15 @@ namespace rnn {
 
 /// One state of a cell. An unknown batch extent is 0.
 struct StateInfo {
-  Shape shape;
+  Shape shape;                ///< with the batch, as `layout` says
   std::string layout = "NC";  ///< N is the batch
 };
 
 /// Creates the initial value of one state. `name`: the node's name in MXNet.
+/// Makes the initial state of a name.
 using StateFunction = std::function<Tensor(const std::string& name, const StateInfo& info)>;
 
+/// Options of begin_state().
 struct BeginStateOptions {
   std::int64_t batch_size = 0;  ///< 0 is allowed only without shapes (symbols)
   StateFunction func = {};      ///< default: zeros
@@ -34,36 +36,43 @@ struct BeginStateOptions {
 
 /// The results of one step: `auto [output, states] = cell(x, states);`
 struct StepOutput {
-  Tensor output;
-  Tensors states;
+  Tensor output;   ///< of the step
+  Tensors states;  ///< for the next step
 };
 
 /// A sequence: one tensor with a time axis, or a list with one tensor per step.
 class KILN_API Sequence {
  public:
   Sequence() = default;
+  /// One tensor with an axis of steps, or a list with a tensor for each step.
+  /// @{
   Sequence(const Tensor& merged) : tensor_(merged) {}
   Sequence(const Symbol& merged) : tensor_(merged) {}
   Sequence(Tensors steps) : steps_(std::move(steps)) {}
   Sequence(std::initializer_list<Tensor> steps) : steps_(steps) {}
+  /// @}
 
   /// Whether this is one tensor.
   bool merged() const { return tensor_.defined(); }
   /// The tensor. Throws for a list.
   const Tensor& tensor() const;
-  operator const Tensor&() const { return tensor(); }
+  operator const Tensor&() const { return tensor(); }  ///< as tensor()
   /// The list. Throws for a merged tensor.
   const Tensors& steps() const;
+  /// The list of steps. Throws for a merged tensor.
+  /// @{
   std::size_t size() const { return steps().size(); }
   const Tensor& operator[](std::size_t i) const;
   auto begin() const { return steps().begin(); }
   auto end() const { return steps().end(); }
+  /// @}
 
  private:
   Tensor tensor_;
   Tensors steps_;
 };
 
+/// Options of unroll().
 struct UnrollOptions {
   Tensors begin_state = {};                ///< default: begin_state()
   std::string layout = "NTC";              ///< of merged inputs and outputs: T is time
@@ -74,8 +83,8 @@ struct UnrollOptions {
 
 /// `auto [outputs, states] = cell.unroll(...)`
 struct UnrollOutput {
-  Sequence outputs;
-  Tensors states;
+  Sequence outputs;  ///< merged or a list, as `merge_outputs` says
+  Tensors states;    ///< after the last step
 };
 
 /// The base of all cells; each is a Block. The step counter, and tensors that some cells keep between steps,
@@ -144,13 +153,16 @@ class KILN_API HybridRecurrentCell : public HybridBlock, public RecurrentCell {
 struct CellOptions {
   std::string activation = {};            ///< RNNCell, LSTMCell; empty for tanh
   std::string recurrent_activation = {};  ///< LSTMCell's gates; empty for sigmoid
+  /// The initial values of the parameters: i2h from input, h2h from state.
+  /// @{
   Initializer i2h_weight_initializer = {};
   Initializer h2h_weight_initializer = {};
   Initializer i2h_bias_initializer = "zeros";
   Initializer h2h_bias_initializer = "zeros";
-  std::int64_t input_size = 0;
-  std::optional<std::string> prefix = {};
-  const ParameterDict* params = nullptr;
+  /// @}
+  std::int64_t input_size = 0;             ///< features of the input; 0: from the first one
+  std::optional<std::string> prefix = {};  ///< of the block's name; nothing: made from its class
+  const ParameterDict* params = nullptr;   ///< parameters to share; null: own ones
 };
 
 /// The base of cells with dense layers: i2h_weight (gates * hidden, input), h2h_weight (gates * hidden,
@@ -159,6 +171,7 @@ class KILN_API DenseCell : public HybridRecurrentCell {
  public:
   std::string str() const override;
   void infer_shape(const Tensors& inputs) override;
+  /// From input (i2h) and state (h2h), gates one after the other.
   Parameter i2h_weight, h2h_weight, i2h_bias, h2h_bias;
 
  protected:
@@ -212,6 +225,7 @@ class KILN_API GRUCell : public DenseCell {
   StepOutput hybrid_forward(F& F, const Tensor& x, const Tensors& states) override;
 };
 
+/// A cell that is a block.
 template <class C>
 concept CellBlock = std::derived_from<C, Block> && std::derived_from<C, RecurrentCell>;
 
@@ -219,6 +233,7 @@ concept CellBlock = std::derived_from<C, Block> && std::derived_from<C, Recurren
 class KILN_API SequentialRNNCell : public Block, public RecurrentCell {
  public:
   explicit SequentialRNNCell(const BlockOptions& options = {}) : Block(options, "sequentialrnncell") {}
+  /// Appends cells, each takes the outputs of the one before.
   template <class... C>
   requires(CellBlock<std::remove_cvref_t<C>>&&...) void add(C&&... cells) {
     if constexpr (sizeof...(C) > 1)
@@ -247,6 +262,7 @@ class KILN_API HybridSequentialRNNCell : public HybridRecurrentCell {
  public:
   explicit HybridSequentialRNNCell(const BlockOptions& options = {})
       : HybridRecurrentCell(options, "hybridsequentialrnncell") {}
+  /// Appends cells; each takes the outputs of the one before.
   template <class... C>
   requires(std::derived_from<std::remove_cvref_t<C>, HybridRecurrentCell>&&...) void add(C&&... cells) {
     if constexpr (sizeof...(C) > 1)
@@ -268,6 +284,8 @@ class KILN_API HybridSequentialRNNCell : public HybridRecurrentCell {
 /// Runs one cell forward and one backward over a sequence and concatenates the outputs. Has no single step.
 class KILN_API BidirectionalCell : public HybridRecurrentCell {
  public:
+  /// The cells from the first step on, and from the last one back. A cell given by value is copied: a handle
+  /// of the same parameters.
   template <class L, class R>
   requires(std::derived_from<std::remove_cvref_t<L>, HybridRecurrentCell>&&
                std::derived_from<std::remove_cvref_t<R>, HybridRecurrentCell>)
@@ -294,6 +312,7 @@ class KILN_API BidirectionalCell : public HybridRecurrentCell {
   std::string output_prefix_;
 };
 
+/// Options of DropoutCell.
 struct DropoutCellOptions {
   Shape axes = {};  ///< axes that share one mask
   std::optional<std::string> prefix = {};
@@ -322,7 +341,7 @@ class KILN_API ModifierCell : public HybridRecurrentCell {
   using RecurrentCell::begin_state;
   Tensors begin_state(const BeginStateOptions& options) const override;
   std::string str() const override;
-  HybridRecurrentCell& base_cell() const { return *base_; }
+  HybridRecurrentCell& base_cell() const { return *base_; }  ///< the cell that it wraps
 
  protected:
   /// Throws if the cell has a modifier already.
@@ -333,6 +352,7 @@ class KILN_API ModifierCell : public HybridRecurrentCell {
 /// Residual connection: adds the input to the output.
 class KILN_API ResidualCell : public ModifierCell {
  public:
+  /// The cell `base`. A cell given by value is copied: a handle of the same parameters.
   template <std::derived_from<HybridRecurrentCell> C>
   requires(!std::same_as<C, ResidualCell>) explicit ResidualCell(const C& base,
                                                                  Where where = Where::current())
@@ -350,6 +370,8 @@ class KILN_API ResidualCell : public ModifierCell {
 /// the modifier, but not the modifier itself.
 class KILN_API ZoneoutCell : public ModifierCell {
  public:
+  /// The cell `base`, with the rates of its output and its states. A cell given by value is copied: a handle
+  /// of the same parameters.
   template <std::derived_from<HybridRecurrentCell> C>
   requires(!std::same_as<C, ZoneoutCell>) explicit ZoneoutCell(const C& base, double zoneout_outputs = 0,
                                                                double zoneout_states = 0,

@@ -21,7 +21,7 @@ struct SymbolAccess;
 /// The result of shape inference: shapes of variables and outputs.
 struct InferredShapes {
   bool complete = false;  ///< whether every shape is known; unknown ones have rank 0 or extents 0
-  std::vector<Shape> arguments, outputs, auxiliary_states;
+  std::vector<Shape> arguments, outputs, auxiliary_states;  ///< in the order of the list_ functions
 };
 
 /// MXNet's Symbol: one or more outputs of an operator graph without shapes. Created by sym::var, by operators
@@ -57,6 +57,7 @@ class KILN_API Symbol {
   std::optional<std::string> attr(std::string_view key) const;
   /// Variables in topological order, without auxiliary states.
   std::vector<std::string> list_arguments() const;
+  /// The names of the results, in order: "fc1_output".
   std::vector<std::string> list_outputs() const;
   /// Variables updated by operators: BatchNorm's moving statistics.
   std::vector<std::string> list_auxiliary_states() const;
@@ -155,26 +156,31 @@ class KILN_API Symbol {
   std::shared_ptr<const State> state_;
 };
 
+/// Prints `<Symbol name>`, as MXNet.
 KILN_API std::ostream& operator<<(std::ostream& os, const Symbol& s);
 
 namespace sym {
 
 /// Declarations of a variable, recorded as `__shape__`, `__dtype__`, ...
 struct VarOptions {
-  std::optional<Shape> shape = {};
-  std::optional<DType> dtype = {};
-  std::optional<double> lr_mult = {}, wd_mult = {};
-  std::optional<std::string> init = {};
-  std::map<std::string, std::string> attr = {};  ///< others; keys start and end with two underscores
+  std::optional<Shape> shape = {};                   ///< 0: unknown extent
+  std::optional<DType> dtype = {};                   ///< of the elements
+  std::optional<double> lr_mult = {}, wd_mult = {};  ///< factors of learning rate and weight decay
+  std::optional<std::string> init = {};              ///< the initializer's text
+  std::map<std::string, std::string> attr = {};      ///< others; keys start and end with two underscores
 };
 
+/// A variable.
 KILN_API Symbol var(const std::string& name, const VarOptions& options = {});
 /// One symbol with the outputs of several.
 KILN_API Symbol group(const std::vector<Symbol>& symbols,
                       std::source_location where = std::source_location::current());
+/// The symbol of a file, or of its text. Throws for text that is no graph, naming the place.
+/// @{
 KILN_API Symbol load(const std::string& path, std::source_location where = std::source_location::current());
 KILN_API Symbol load_json(std::string_view json,
                           std::source_location where = std::source_location::current());
+/// @}
 
 }  // namespace sym
 }  // namespace kiln

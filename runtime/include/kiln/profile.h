@@ -17,14 +17,15 @@ namespace kiln {
 ///     for (const Profile::Kernel& k : profile.kernels()) std::cout << k.name << ' ' << k.seconds << '\n';
 class KILN_API Profile {
  public:
+  /// A kernel that ran, or a step that is no kernel: a loop, a copy.
   struct Kernel {
     /// The names of its nodes, joined. " (generic)" follows for a kernel that sizes share: first calls of a
     /// size may run it, later ones the kernel of that size (docs/hybridize.md).
     std::string name;
     std::vector<std::string> lines;  ///< "file:line" of the program, or of the symbol file
-    std::int64_t runs = 0;
-    double seconds = 0;         ///< wall time of all runs, on a GPU each until it ended
-    std::string schedule = {};  ///< on a GPU, how its threads divide the work; else empty
+    std::int64_t runs = 0;           ///< how often it ran
+    double seconds = 0;              ///< wall time of all runs, on a GPU each until it ended
+    std::string schedule = {};       ///< on a GPU, how its threads divide the work; else empty
     /// The median and the least time of the latest runs, 4096 at most. An interruption of the program by
     /// another changes the median little.
     double median_seconds = 0, min_seconds = 0;
