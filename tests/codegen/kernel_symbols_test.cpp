@@ -100,7 +100,7 @@ TEST_CASE("a dump has symbols, and its texts are the code alone") {
   Net net([](F& F, const Tensors& in) { return Tensors{F.tan(in[0])}; });
   net.hybridize({.dump_dir = folder.path.string()});
   net({drawn({5})});
-  const auto dump = std::filesystem::directory_iterator(folder.path)->path();
+  const auto dump = folder.inner();
   for (const char* name : {"5_kernels.ll", "6_kernels.s"}) {
     std::ifstream file(dump / name);
     const std::string text((std::istreambuf_iterator<char>(file)), {});

@@ -15,6 +15,12 @@ struct TemporaryFolder {
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);
   }
+  /// The folder in it, if there is one; beside it may be files.
+  std::filesystem::path inner() const {
+    for (const auto& entry : std::filesystem::directory_iterator(path))
+      if (entry.is_directory()) return entry.path();
+    return {};
+  }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 };
