@@ -206,7 +206,7 @@ TEST_CASE("only hybrid blocks can be children of hybrid blocks") {
   CHECK_THROWS_WITH(net.add(Plain({.prefix = "plain_"})),
                     Contains("Children of HybridBlock must also be HybridBlock, but Plain(\n\n) has type "
                              "Plain. If you are using "
-                             "Sequential, please try HybridSequential instead."));
+                             "Sequential, please try HybridSequential instead. [KL0203]"));
   nn::Sequential any;
   any.add(Plain(), nn::Flatten());
   CHECK(any.size() == 2);
@@ -287,7 +287,7 @@ TEST_CASE("parameters travel through files by their path") {
       longer.load_parameters("w.params"),
       EndsWith(" w.params: there are no values for parameter '3.weight', only for '0.weight', "
                "'0.bias', '1.weight', ..., '2.gamma', '2.beta', '2.running_mean', "
-               "'2.running_var'; load with {.allow_missing = true} to keep its current values"));
+               "'2.running_var'; load with {.allow_missing = true} to keep its current values [KL0403]"));
 
   nn::HybridSequential wider;
   wider.add(nn::Dense(5), nn::Dense(2), nn::BatchNorm());

@@ -42,7 +42,7 @@ struct RecordingReason {
   };
   /// One difference. If `was` and `now` are empty, `what` is a whole clause.
   struct Difference {
-    Kind kind = Kind::first_call;  ///< the sort of the difference
+    Kind kind = Kind::first_call;  ///< the subject of the difference
     std::string
         what;  ///< "axis 0 of input 0", "the child 'features.1'", "the Attr 'scale' of the block 'net0'"
     std::string was;  ///< "64"
@@ -72,7 +72,7 @@ KILN_API std::string_view name_of(RecordingReason::Kind kind);
 /// A recording of a hybridized block: its signature, and its executable.
 struct CompiledCall {
   std::string inputs;  ///< "float32 (1, 512)", comma-separated
-  bool train = false;  ///< whether the recording is of the training mode
+  bool train = false;  ///< the training mode of its calls
   /// False if such calls run eagerly, because a recording would differ or needs values. It would differ if
   /// hybrid_forward writes to an array that aliases another argument, if values decide which array it writes
   /// to, or if it moves the streams of random numbers. It needs values if it computes gradients.

@@ -17,14 +17,15 @@ class KILN_API Error : public std::runtime_error {
  public:
   /// Whose mistake it is.
   enum class Kind {
-    user,      ///< of the program, of a file, or of the machine
+    user,      ///< of the program or of a file
     internal,  ///< a defect of Kiln
   };
   explicit Error(std::string message, Kind kind = Kind::user);
   Error(const Error&) = default;
   Error& operator=(const Error&) = default;
   ~Error() override;
-  Kind kind() const { return kind_; }  ///< whose mistake it is
+  /// Whose mistake it is.
+  Kind kind() const { return kind_; }
   /// The number of the kind of mistake, "KL0102", which `what()` shows at the end of its first line; empty if
   /// the kind has none. `kiln explain KL0102` prints cause, example and remedy. Valid as long as the error.
   std::string_view code() const noexcept;
@@ -36,16 +37,16 @@ class KILN_API Error : public std::runtime_error {
 
 /// A location in the user's program. Unknown if `file` is empty.
 struct SourceLocation {
-  std::string file;     ///< as the compiler was given it
-  unsigned line = 0;    ///< from 1; 0: unknown
-  unsigned column = 0;  ///< from 1; 0: unknown
+  std::string file;     ///< as the compiler names it; empty: unknown
+  unsigned line = 0;    ///< from 1 on
+  unsigned column = 0;  ///< from 1 on; 0: unknown
   SourceLocation() = default;
-  /// The place of a call, or one that is given in words.
-  /// @{
+  /// A line of the program.
   SourceLocation(std::source_location l) : file(l.file_name()), line(l.line()), column(l.column()) {}
+  /// A line of a file.
   SourceLocation(std::string f, unsigned l, unsigned c) : file(std::move(f)), line(l), column(c) {}
-  /// @}
-  bool known() const { return !file.empty(); }  ///< whether there is a file
+  /// Whether it names a file.
+  bool known() const { return !file.empty(); }
   /// "net.cpp:12", or "" if unknown.
   KILN_API std::string str() const;
 };
