@@ -102,7 +102,7 @@ def replace_comment(lines, number, make):
 
 def best(operators, name):
     """The operator that a function of this name is named after, or the first."""
-    return next((op for op in operators if name in op.names), operators[0] if operators else None)
+    return next((op for op in operators if name in op.names or name in op.function_names), operators[0] if operators else None)
 
 
 def write_functions(tree, calls):

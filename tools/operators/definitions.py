@@ -65,6 +65,11 @@ class Operator:
         return [self.name, *self.aliases]
 
     @property
+    def function_names(self):
+        """The names without the prefixes of MODULES."""
+        return {name.removeprefix(prefix) for name in self.names for prefix in MODULES if name.startswith(prefix)}
+
+    @property
     def options(self):
         """The attributes that a call names: all that have an effect, except the length of the list of inputs."""
         return [a for a in self.attributes if not a.ignored and not (self.variadic and a.name == "num_args")]

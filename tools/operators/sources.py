@@ -92,7 +92,7 @@ class Calls:
             for enumerator in re.findall(r"Arithmetic::(\w+)", body):
                 names = self.arithmetic[enumerator][1]
                 found += [names[1], names[0], *names[2:]]
-        operators = [op for op in map(self.definitions.find, found) if op]
+        operators = self._named_after(name, [op for op in map(self.definitions.find, found) if op])
         if not operators:
             calls = re.findall(r"\b(?:(F|np)::)?(\w+)\(", body)
             scopes = {"F": "F", "np": "F::numpy", "": scope}
@@ -102,6 +102,13 @@ class Calls:
                 operators += self.of(of, function, (*seen, key))
         self.operators[key] = list({op.name: op for op in operators}.values())
         return self.operators[key]
+
+    def _named_after(self, name, operators):
+        """Without the operators that help: others have functions of their own, if one has this function's name."""
+        if not any(name in op.function_names for op in operators):
+            return operators
+        functions = {function for _, function in self.bodies}
+        return [op for op in operators if name in op.function_names or not op.function_names & functions]
 
     def layers(self):
         """(header, prefix, class) -> operators, of the layers of Gluon."""

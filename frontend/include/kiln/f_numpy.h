@@ -177,9 +177,12 @@ struct KILN_API F::numpy {
   /// Whether lhs <= rhs. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to each other. Of NaN: false
   /// if lhs or rhs is NaN. No gradient: zeros. `kiln ops _npi_less_equal` has the rest.
   static Tensor less_equal(const Operand& x1, const Operand& x2, Where where = Where::current());
-  /// Selects elements of x where condition is not zero, else of y; broadcasting. A number beside an array has
-  /// its dtype, except 1.5 beside integers (float64) and 1 beside bool (int64). Two numbers have int64, or
-  /// float32 if one of them is not an integer.
+  /// Takes elements of x where the condition is not 0, else of y. Shapes: condition (C), x (X), y (Y) -> (B);
+  /// B is C, X and Y broadcast to each other. A NaN in the condition counts as not 0. `kiln ops _npi_where`
+  /// has the rest.
+  ///
+  /// A number beside an array has its dtype, except 1.5 beside integers (float64) and 1 beside bool (int64).
+  /// Two numbers have int64, or float32 if one of them is not an integer.
   static Tensor where(const Tensor& condition, const Operand& x, const Operand& y,
                       Where where = Where::current());
 
@@ -246,9 +249,9 @@ struct KILN_API F::numpy {
   }
 
   // Contractions.
-  /// NumPy's tensordot by a number: contracts the last axes of a with the first axes of b. Shapes: a (...,
-  /// K1, K2, ...), b (K1, K2, ..., ...) -> the other axes of a, then the other axes of b. A NaN makes all
-  /// results that have it as a factor NaN. `kiln ops _npi_tensordot_int_axes` has the rest.
+  /// NumPy's tensordot: contracts pairs of axes of a and b. Shapes: a, b -> the other axes of a, then the
+  /// other axes of b. Axes that are paired have equal extents. Without any () is the outer product. A NaN
+  /// makes all results that have it as a factor NaN. `kiln ops _npi_tensordot` has the rest.
   ///
   /// Contracts the last `axes` axes of a with the first of b.
   static Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2, Where where = Where::current());
