@@ -204,9 +204,8 @@ TEST_CASE("names come from scopes") {
 TEST_CASE("only hybrid blocks can be children of hybrid blocks") {
   nn::HybridSequential net({.prefix = "h_"});
   CHECK_THROWS_WITH(net.add(Plain({.prefix = "plain_"})),
-                    Contains("Children of HybridBlock must also be HybridBlock, but Plain(\n\n) has type "
-                             "Plain. If you are using "
-                             "Sequential, please try HybridSequential instead. [KL0203]"));
+                    Contains("Children of HybridBlock must also be HybridBlock, but plain has type Plain. If "
+                             "you are using Sequential, please try HybridSequential instead. [KL0203]"));
   nn::Sequential any;
   any.add(Plain(), nn::Flatten());
   CHECK(any.size() == 2);

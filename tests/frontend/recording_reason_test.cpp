@@ -303,3 +303,14 @@ TEST_CASE("the log has each recording", "[.log]") {
   }
   CHECK(recordings == std::vector<std::string>{reason_of(net, 0).str(), reason_of(net, 1).str()});
 }
+
+TEST_CASE("the log has the recordings of checks", "[.log]") {
+  Scale net;
+  net.hybridize({.check = Check::recording});
+  net(ones({2}));
+  const Lines lines;
+  net(ones({2}));
+  REQUIRE(lines.all.size() == 1);
+  CHECK_THAT(lines.all[0],
+             Contains(net.name() + ": recorded again for float32 (2,), as Check::recording asks"));
+}

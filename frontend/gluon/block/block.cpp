@@ -79,7 +79,7 @@ void Block::register_child(std::shared_ptr<Block> block, const std::string& name
          "{}Children of HybridBlock must also be HybridBlock, but {} has type {}. If you are using "
          "Sequential, "
          "please try HybridSequential instead.",
-         line_prefix(where), block->str(), block->class_name());
+         line_prefix(where), block->name(), block->class_name());
   if (block->state_ == state_) fail("{}A block cannot be its own child", line_prefix(where));
   block->state();
   s.structure->changed();

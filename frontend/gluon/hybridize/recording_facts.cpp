@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <set>
+#include <unordered_map>
 #include <utility>
 
 namespace kiln::detail {
@@ -30,17 +30,26 @@ bool same(const NetworkFacts& a, const NetworkFacts& b) {
                                           b.parameters.end(), equal);
 }
 
-/// Adds a block and its descendants. `paths`: by the Revision of a block, how messages call it.
-void add_parts(const Block& block, const std::string& path, std::vector<Part>& parts,
-               std::vector<std::pair<const Revision*, std::string>>& paths) {
-  const BlockState& state = BlockAccess::state(block);
-  if (std::any_of(parts.begin(), parts.end(), [&](const Part& p) { return p.serial == state.serial; }))
-    return;
-  parts.push_back({path, fmt::format("{} ({})", block.name(), block.class_name()), state.serial,
-                   state.structure->count(), state.hooks.size()});
-  paths.emplace_back(state.structure.get(), path.empty() ? block.name() : path);
-  for (const auto& [key, child] : state.children)
-    add_parts(*child, path.empty() ? key : path + "." + key, parts, paths);
+/// The parts of a network, and, by the Revision of a block, how messages call it.
+struct NetworkParts {
+  std::vector<Part> parts;
+  std::unordered_map<const Revision*, std::string> names;
+
+  /// Adds a block and its descendants; a block that is in the tree twice has its first path.
+  void add(const Block& block, const std::string& path) {
+    const BlockState& state = BlockAccess::state(block);
+    if (!names.emplace(state.structure.get(), path.empty() ? block.name() : path).second) return;
+    parts.push_back({path, fmt::format("{} ({})", block.name(), block.class_name()), state.serial,
+                     state.structure->count(), state.hooks.size()});
+    for (const auto& [key, child] : state.children) add(*child, path.empty() ? key : path + "." + key);
+  }
+};
+
+/// The part with a path, which is probably at `likely`; null: none.
+const Part* find_part(const std::vector<Part>& parts, const std::string& path, std::size_t likely) {
+  if (likely < parts.size() && parts[likely].path == path) return &parts[likely];
+  const auto at = std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.path == path; });
+  return at == parts.end() ? nullptr : &*at;
 }
 
 std::vector<Param> params_of(const HybridBlock& block) {
@@ -134,10 +143,6 @@ class FactComparison {
   void compare_networks() {
     const std::size_t before = found_.size();
     const std::vector<Part>&a = was_.network->parts, &b = now_.network->parts;
-    const auto find = [](const std::vector<Part>& parts, const std::string& path) {
-      const auto at = std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.path == path; });
-      return at == parts.end() ? nullptr : &*at;
-    };
     std::vector<std::string> told;  // the descendants of a replaced child are others, too
     const auto within_told = [&](const std::string& path) {
       return std::any_of(told.begin(), told.end(),
@@ -148,8 +153,9 @@ class FactComparison {
       told.push_back(path);
       add(Kind::child, fmt::format("the child '{}'", path), x ? x->name : "absent", y ? y->name : "absent");
     };
-    for (const Part& part : b) {
-      const Part* const earlier = find(a, part.path);
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      const Part& part = b[i];
+      const Part* const earlier = find_part(a, part.path, i);
       if (!earlier || earlier->serial != part.serial) {
         if (part.path.empty()) return add(Kind::block, "the network was assigned another one");
         tell(part.path, earlier, &part);
@@ -158,8 +164,8 @@ class FactComparison {
             std::to_string(part.hooks));
       }
     }
-    for (const Part& part : a)
-      if (!find(b, part.path)) tell(part.path, &part, nullptr);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (!find_part(b, a[i].path, i)) tell(a[i].path, &a[i], nullptr);
     if (found_.size() == before) compare_parameters(was_.network->parameters, now_.network->parameters);
   }
 
@@ -231,18 +237,18 @@ RecordingFacts::RecordingFacts(const HybridBlock& block, const TracedCall& call,
       histories(call.histories),
       changed_itself(!call.dependencies.unchanged() || !call.dependencies.alive()) {
   auto facts = std::make_shared<NetworkFacts>();
-  std::vector<std::pair<const Revision*, std::string>> paths;
-  add_parts(block, "", facts->parts, paths);
+  NetworkParts tree;
+  tree.add(block, "");
+  facts->parts = std::move(tree.parts);
   facts->parameters = params_of(block);
   if (before && same(*before->network, *facts))
     network = before->network;
   else
     network = std::move(facts);
   for (const AttributeRead& read : call.dependencies.attributes()) {
-    const auto owner =
-        std::find_if(paths.begin(), paths.end(), [&](const auto& p) { return p.first == read.block; });
+    const auto owner = tree.names.find(read.block);
     const std::string name = read.name.starts_with("number ") ? read.name : "'" + read.name + "'";
-    attributes.push_back({owner == paths.end()
+    attributes.push_back({owner == tree.names.end()
                               ? fmt::format("the Attr {} of a block outside of the network", name)
                               : fmt::format("the Attr {} of the block '{}'", name, owner->second),
                           read.value});
