@@ -49,6 +49,7 @@ class AssemblyReader {
   void read(std::string_view line) {
     const std::string_view content = trimmed_line(line);
     if (content.empty() || content.starts_with('#') || content.starts_with("//")) return;
+    if (content.find_first_not_of("(){}") == content.npos) return;  // around the body in PTX
     if (content.starts_with(".file")) return add_file(content.substr(5));
     if (content.starts_with(".loc\t") || content.starts_with(".loc ")) return set_place(content.substr(4));
     // Directives; labels that begin with a point are targets of jumps.
