@@ -56,10 +56,13 @@ class AssemblyReader {
     const bool is_label =
         content.find(':') != content.npos && content.find_first_of(" \t") > content.find(':');
     if (content.starts_with('.') && !is_label) return;
-    // Ends of functions, places of debug information and constants.
+    // Sections of debug information follow the functions.
+    if (is_label && content.starts_with(".Lfunc_end")) in_function_ = false;
+    if (is_label && !content.starts_with('.')) in_function_ = true;
+    // Marks of functions, places of debug information and constants.
     for (const std::string_view data : {".Lfunc_", ".Ltmp", ".LCPI"})
       if (is_label && content.starts_with(data)) return;
-    add(content, is_label);
+    if (in_function_) add(content, is_label);
   }
   AssemblyText take() { return std::move(out_); }
 
@@ -104,6 +107,7 @@ class AssemblyReader {
     ++out_.lines;
   }
 
+  bool in_function_ = true;
   std::string_view symbol_;
   std::size_t max_lines_;
   std::map<unsigned, std::string> files_;
