@@ -49,16 +49,20 @@ class AssemblyReader {
   void read(std::string_view line) {
     const std::string_view content = trimmed_line(line);
     if (content.empty() || content.starts_with('#') || content.starts_with("//")) return;
+    if (content.find_first_not_of("(){}") == content.npos) return;  // around the body in PTX
     if (content.starts_with(".file")) return add_file(content.substr(5));
     if (content.starts_with(".loc\t") || content.starts_with(".loc ")) return set_place(content.substr(4));
     // Directives; labels that begin with a point are targets of jumps.
     const bool is_label =
         content.find(':') != content.npos && content.find_first_of(" \t") > content.find(':');
     if (content.starts_with('.') && !is_label) return;
-    // Ends of functions, places of debug information and constants.
+    // Sections of debug information follow the functions.
+    if (is_label && content.starts_with(".Lfunc_end")) in_function_ = false;
+    if (is_label && !content.starts_with('.')) in_function_ = true;
+    // Marks of functions, places of debug information and constants.
     for (const std::string_view data : {".Lfunc_", ".Ltmp", ".LCPI"})
       if (is_label && content.starts_with(data)) return;
-    add(content, is_label);
+    if (in_function_) add(content, is_label);
   }
   AssemblyText take() { return std::move(out_); }
 
@@ -103,6 +107,7 @@ class AssemblyReader {
     ++out_.lines;
   }
 
+  bool in_function_ = true;
   std::string_view symbol_;
   std::size_t max_lines_;
   std::map<unsigned, std::string> files_;

@@ -28,7 +28,12 @@ constexpr std::string_view text =
     "\tjne\t.LBB0_1\n"
     "\t.loc\t1 0 5 is_stmt 0\n"
     "\tretq\n"
-    "\t.size\tkiln_dot0_12ab, .Lfunc_end0-kiln_dot0_12ab\n";
+    ".Lfunc_end0:\n"
+    "\t.size\tkiln_dot0_12ab, .Lfunc_end0-kiln_dot0_12ab\n"
+    "\t.section\t.debug_info,\"\",@progbits\n"
+    ".Lcu_begin0:\n"
+    "\t.long\t.Ldebug_info_end0-.Ldebug_info_start0 # Length of Unit\n"
+    ".Ldebug_info_start0:\n";
 
 }  // namespace
 
