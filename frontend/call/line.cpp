@@ -15,14 +15,21 @@
 namespace kiln {
 namespace {
 
+// Whether a path has a file in `folder`, "include/kiln/". A compiler that found the folder from where it runs
+// gives a path without a beginning.
+bool is_below(std::string_view file, std::string_view folder) {
+  for (std::size_t at = file.find(folder); at != std::string_view::npos; at = file.find(folder, at + 1))
+    if (at == 0 || file[at - 1] == '/') return true;
+  return false;
+}
+
 // Whether a line is the program's. It is not if a default argument is evaluated by the standard library
 // (std::function, std::make_shared), by a header of Kiln or by Kiln itself.
 bool is_of_program(std::string_view file) {
   constexpr std::string_view here = std::source_location::current().file_name(), name = "call/line.cpp";
   static_assert(here.ends_with(name));
   constexpr std::string_view library = here.substr(0, here.size() - name.size());
-  return !file.starts_with(library) && file.find("/include/kiln/") == std::string_view::npos &&
-         file.find("/include/c++/") == std::string_view::npos;
+  return !file.starts_with(library) && !is_below(file, "include/kiln/") && !is_below(file, "include/c++/");
 }
 
 }  // namespace
