@@ -7,6 +7,7 @@
 #include "ir/differentiate.h"
 #include "ir/draws.h"
 #include "ir/emission.h"
+#include "ir/gradient_name.h"
 #include "runtime/fail.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -18,12 +19,14 @@
 namespace kiln::ir {
 namespace {
 
-/// The node's name and line; of its gradients the name ends with "_grad".
+/// The node's name and line; of its gradients the name has the suffix.
 mlir::Location location_of(mlir::MLIRContext* context, const Node& node, bool gradients = false) {
   mlir::Location where = mlir::UnknownLoc::get(context);
   if (node.location.known())
     where = mlir::FileLineColLoc::get(context, node.location.file, node.location.line, node.location.column);
-  return mlir::NameLoc::get(mlir::StringAttr::get(context, node.name + (gradients ? "_grad" : "")), where);
+  std::string name = node.name;
+  if (gradients) name += gradient_suffix;
+  return mlir::NameLoc::get(mlir::StringAttr::get(context, name), where);
 }
 
 /// Implements Primitives by appending operations of the dialect to a function.

@@ -5,6 +5,7 @@
 #include "frontend/page/page_assembly.h"
 #include "frontend/page/page_source.h"
 #include "frontend/page/reproducer.h"
+#include "ir/gradient_name.h"
 #include "runtime/dtype_table.h"
 #include "runtime/median.h"
 
@@ -147,10 +148,19 @@ class PageData {
     }
   }
 
-  /// A loop, a branch or a check has the name of its node.
+  /// A loop, a branch or a check has the name of its node, then a dot and what it is.
   void add_control(PageJson& json, const Step& step) {
     json["lines"] = lines_of(step.locations);
-    if (const int index = nodes_.find(step.name, {}, 0); index >= 0) json["nodes"] = {index};
+    const std::string node = step.name.substr(0, step.name.rfind('.'));
+    if (const int index = nodes_.find(node, {}, 0); index >= 0) json["nodes"] = {index};
+  }
+
+  /// The node of a kernel, also of its gradients; -1: it is not in the graph.
+  int node_of(const KernelReport::Node& node) const {
+    const int index = nodes_.find(node.name, node.file, node.line);
+    if (index >= 0 || !node.name.ends_with(ir::gradient_suffix)) return index;
+    return nodes_.find(node.name.substr(0, node.name.size() - ir::gradient_suffix.size()), node.file,
+                       node.line);
   }
 
   PageJson lines_of(const std::vector<std::string>& locations) {
@@ -172,7 +182,7 @@ class PageData {
     const KernelReport& kernel = found->second;
     std::vector<std::size_t> operators;
     for (const KernelReport::Node& node : kernel.nodes) {
-      const int index = nodes_.find(node.name, node.file, node.line);
+      const int index = node_of(node);
       if (index >= 0 && std::find(operators.begin(), operators.end(), index) == operators.end())
         operators.push_back(static_cast<std::size_t>(index));
     }
