@@ -147,10 +147,18 @@ class PageData {
     }
   }
 
-  /// A loop, a branch or a check has the name of its node.
+  /// A loop, a branch or a check is of the nodes at its lines.
   void add_control(PageJson& json, const Step& step) {
     json["lines"] = lines_of(step.locations);
-    if (const int index = nodes_.find(step.name, {}, 0); index >= 0) json["nodes"] = {index};
+    PageJson numbers = PageJson::array();
+    const std::vector<ir::NodePtr>& operators = nodes_.operators();
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+      const SourceLocation& at = operators[i]->location;
+      const std::string line = at.file + ":" + std::to_string(at.line);
+      if (std::find(step.locations.begin(), step.locations.end(), line) != step.locations.end())
+        numbers.push_back(i);
+    }
+    json["nodes"] = std::move(numbers);
   }
 
   PageJson lines_of(const std::vector<std::string>& locations) {
