@@ -1,7 +1,6 @@
 // Contractions of bools: a result is 1 if one of its products is, eagerly and compiled.
 #include <kiln/kiln.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <functional>
 
 using namespace kiln;
