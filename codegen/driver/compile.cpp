@@ -75,7 +75,7 @@ passes::PipelineOptions pipeline_options(const codegen::Compilation& c) {
   pipeline.fuse = options.fuse;
   if (stages)
     pipeline.observe = [stages](llvm::StringRef stage, mlir::ModuleOp m) {
-      stages->add(stage, codegen::graph_text(m));
+      stages->add_module(stage, codegen::graph_text(m));
     };
   if (stages && stages->wants_passes())
     pipeline.after_pass = [stages](llvm::StringRef pass, mlir::Operation* op, bool changed) {

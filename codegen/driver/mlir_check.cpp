@@ -32,9 +32,11 @@ mlir::LogicalResult check_types(mlir::Operation* op) {
   return mlir::success();
 }
 
-mlir::LogicalResult check_operation(mlir::Operation* op) {
+mlir::LogicalResult check_operation(mlir::Operation* op, bool on_gpu) {
   if (!llvm::isa_and_present<ir::KilnDialect>(op->getDialect()) && !llvm::isa<mlir::func::ReturnOp>(op))
     return op->emitOpError() << "is no operation of a graph";
+  if (!on_gpu && ir::is_on_tensor_cores(op))
+    return op->emitOpError() << "is by tensor cores, which only a GPU has";
   for (const mlir::NamedAttribute attr : op->getDiscardableAttrs())
     if (attr.getName().strref().starts_with("kiln."))
       return op->emitOpError() << "has the attribute " << attr.getName().strref() << " of another stage";
@@ -100,7 +102,7 @@ mlir::LogicalResult check_writes(mlir::func::FuncOp function) {
 
 }  // namespace
 
-mlir::LogicalResult check_program(mlir::ModuleOp module) {
+mlir::LogicalResult check_program(mlir::ModuleOp module, bool on_gpu) {
   mlir::Block& body = *module.getBody();
   auto function = body.empty() ? nullptr : llvm::dyn_cast<mlir::func::FuncOp>(body.front());
   if (!function || !llvm::hasSingleElement(body))
@@ -111,8 +113,9 @@ mlir::LogicalResult check_program(mlir::ModuleOp module) {
   if (function.getNumResults() == 0) return function.emitOpError() << "returns nothing";
   if (mlir::failed(check_types(function)) || mlir::failed(ir::verify_stage(module, ir::Stage::graph)))
     return mlir::failure();
-  const mlir::WalkResult walked = function.getBody().walk([](mlir::Operation* op) {
-    return mlir::failed(check_operation(op)) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+  const mlir::WalkResult walked = function.getBody().walk([on_gpu](mlir::Operation* op) {
+    return mlir::failed(check_operation(op, on_gpu)) ? mlir::WalkResult::interrupt()
+                                                     : mlir::WalkResult::advance();
   });
   if (walked.wasInterrupted()) return mlir::failure();
   return mlir::success(mlir::succeeded(check_stage(function)) && mlir::succeeded(check_arguments(function)) &&

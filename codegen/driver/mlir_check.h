@@ -5,7 +5,7 @@
 namespace kiln::codegen {
 
 /// Whether a verified module is a program that can be compiled: one function, a graph on arrays of Kiln's
-/// dtypes. Reports the first violation at its operation.
-mlir::LogicalResult check_program(mlir::ModuleOp module);
+/// dtypes. Products by tensor cores are of programs on a GPU. Reports the first violation at its operation.
+mlir::LogicalResult check_program(mlir::ModuleOp module, bool on_gpu);
 
 }  // namespace kiln::codegen

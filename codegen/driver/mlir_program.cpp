@@ -95,8 +95,10 @@ class PlacesInText {
 };
 
 mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text, const std::string& path,
-                                        mlir::MLIRContext& context) {
+                                        mlir::MLIRContext& context, bool on_gpu) {
   check_depth(path, text);
+  if (text.find("\n// -----\n") != text.npos)
+    fail("{}: has two modules, the parts of a recorded call: two functions cannot run alone", path);
   const Complaints complaints(context);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy({text.data(), text.size()}, path), {});
@@ -114,7 +116,7 @@ mlir::OwningOpRef<mlir::ModuleOp> parse(std::string_view text, const std::string
     module = mlir::ModuleOp::create(mlir::FileLineColLoc::get(&context, path, 1, 1));
     module->getBody()->getOperations().splice(module->getBody()->end(), top.getOperations());
   }
-  if (mlir::failed(mlir::verify(*module)) || mlir::failed(codegen::check_program(*module)))
+  if (mlir::failed(mlir::verify(*module)) || mlir::failed(codegen::check_program(*module, on_gpu)))
     complaints.raise(path);
   places.end();
   return module;
@@ -143,7 +145,7 @@ MlirProgram compile_mlir(std::string_view text, const std::string& path, const C
   MlirProgram program;
   codegen::run_compilation("program", text.size() / characters_of_operation, options,
                            [&](const codegen::Compilation& c) {
-                             auto module = parse(text, path, c.context);
+                             auto module = parse(text, path, c.context, !options.gpu.empty());
                              program = describe(*module->getOps<mlir::func::FuncOp>().begin());
                              program.executable = codegen::compile_module(*module, c);
                            });

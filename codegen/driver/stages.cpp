@@ -98,6 +98,11 @@ void Stages::add(std::string_view stage, std::string_view text) {
   }
 }
 
+void Stages::add_module(std::string_view stage, std::string_view text) {
+  const bool follows = map_ && !(*map_)[std::string(stage)].empty();
+  add(stage, follows ? fmt::format("// -----\n\n{}", text) : std::string(text));
+}
+
 void Stages::add_graph(const ir::Graph& graph) {
   add("trace", ir::to_string(graph));
   if (!report_) return;

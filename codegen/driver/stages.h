@@ -27,6 +27,8 @@ class Stages final : public StageTexts {
   /// Whether there is a destination.
   bool wanted() const { return map_ || report_ || !folder_.empty(); }
   void add(std::string_view stage, std::string_view text) override;
+  /// Adds a module in MLIR. Modules of one stage are separated, as `kiln opt --split-input-file` reads them.
+  void add_module(std::string_view stage, std::string_view text);
   /// Adds a graph to the stage "trace", and to the report: of several the first is the compilation's.
   void add_graph(const ir::Graph& graph);
   bool wants_sass() const override { return sass_; }

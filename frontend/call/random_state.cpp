@@ -4,7 +4,6 @@
 #include "frontend/call/call_context.h"
 #include "frontend/call/trace.h"
 #include "runtime/fork_gate.h"
-#include "runtime/once.h"
 
 #include <kiln/random.h>
 
@@ -24,7 +23,7 @@ constexpr std::uint64_t initializer_key = 0x9e3779b97f4a7c15ull;
 /// are left out, and the thread takes others.
 class Stream {
  public:
-  explicit Stream(std::uint64_t seed) : seed_(seed) {}
+  constexpr explicit Stream(std::uint64_t seed) : seed_(seed) {}
 
   RandomState take(std::int64_t draws) {
     for (;;) {
@@ -54,9 +53,8 @@ struct Streams {
   Stream streams[2] = {Stream(0), Stream(initializer_key)};
 };
 
-Streams& all_streams() {
-  return once<[] { return Streams(); }>();
-}
+// Made before main(): a run in real time that draws first must not allocate it.
+constinit Streams process_streams;
 
 RandomState take(RandomState& from, std::int64_t draws) {
   const RandomState taken = from;
@@ -71,7 +69,7 @@ RandomState reserve_random(std::int64_t draws) {
   const CallContext& context = CallContext::current();
   if (context.random_block && context.stream == RandomStream::program)
     return take(*context.random_block, draws);
-  return all_streams().streams[static_cast<int>(context.stream)].take(draws);
+  return process_streams.streams[static_cast<int>(context.stream)].take(draws);
 }
 
 RandomBlock::RandomBlock(std::int64_t draws) : RandomBlock(reserve_random(draws)) {}
@@ -95,7 +93,7 @@ void leave_recording(const char* what) {
 
 void random::seed(std::uint64_t seed) {
   leave_recording("random::seed()");
-  Streams& all = all_streams();
+  Streams& all = process_streams;
   std::lock_guard lock(all.mutex);
   all.streams[0].set({seed, 0});
   all.streams[1].set({seed ^ initializer_key, 0});
@@ -103,7 +101,7 @@ void random::seed(std::uint64_t seed) {
 
 random::State random::state() {
   leave_recording("random::state()");
-  Streams& all = all_streams();
+  Streams& all = process_streams;
   std::lock_guard lock(all.mutex);
   const RandomState program = all.streams[0].get(), initializer = all.streams[1].get();
   return {{program.seed, program.counter}, {initializer.seed, initializer.counter}};
@@ -111,7 +109,7 @@ random::State random::state() {
 
 void random::restore(const State& state) {
   leave_recording("random::restore()");
-  Streams& all = all_streams();
+  Streams& all = process_streams;
   std::lock_guard lock(all.mutex);
   all.streams[0].set({state.program.seed, state.program.counter});
   all.streams[1].set({state.initializer.seed, state.initializer.counter});

@@ -148,7 +148,8 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   if (!options.dump_dir.empty()) {
     std::string types;
     for (const Input& argument : arguments) types += (types.empty() ? "" : ", ") + argument.type.str();
-    options.purpose = {types, "eager", fmt::format("an eager call of {} on {}", op.name, types)};
+    options.purpose = {types, "eager",
+                       fmt::format("an eager call of {}{}", op.name, types.empty() ? "" : " on " + types)};
   }
   entry->executable = compile(graph, options);
   return entry;

@@ -134,10 +134,12 @@ class Excerpt {
   std::string because_;
 };
 
-/// The symbol's JSON, a line for each node.
+/// The symbol's JSON, a line for each node; empty if a name has characters that no JSON may have.
 std::string excerpt_text(const std::vector<ir::Entry>& heads) {
   using ExcerptJson = nlohmann::ordered_json;
-  const ExcerptJson all = ExcerptJson::parse(format_symbol_file(to_file_graph({heads})));
+  const ExcerptJson all =
+      ExcerptJson::parse(format_symbol_file(to_file_graph({heads})), nullptr, /*allow_exceptions=*/false);
+  if (all.is_discarded()) return {};
   const auto compact = [](const ExcerptJson& json) {
     return json.dump(-1, ' ', false, ExcerptJson::error_handler_t::replace);
   };
@@ -207,6 +209,8 @@ Reproducer reproduce(const PageNodes& nodes, const std::vector<std::size_t>& ope
   const Excerpt excerpt(nodes, operators);
   if (!excerpt.because().empty()) return {"", excerpt.because()};
   if (excerpt.heads().empty()) return {"", "nothing uses the results of its nodes"};
+  const std::string symbol = excerpt_text(excerpt.heads());
+  if (symbol.empty()) return {"", "the name of a node has characters that no program can have"};
   std::vector<std::string> variables, values;
   for (const Excerpt::Input& input : excerpt.inputs()) {
     variables.push_back(fmt::format("sym::var({})", cpp_quoted(input.name)));
@@ -214,8 +218,7 @@ Reproducer reproduce(const PageNodes& nodes, const std::vector<std::size_t>& ope
   }
   std::string program = program_comment(options.kernel);
   program += "#include <kiln/kiln.h>\n\n#include <iostream>\n\nusing namespace kiln;\n\n";
-  program += fmt::format("int main() {{\n  const Symbol symbol = sym::load_json({});\n",
-                         raw_literal(excerpt_text(excerpt.heads())));
+  program += fmt::format("int main() {{\n  const Symbol symbol = sym::load_json({});\n", raw_literal(symbol));
   program += fmt::format("  SymbolBlock net(symbol, {{{}}});\n", fmt::join(variables, ", "));
   program += "  net.initialize();\n  net.hybridize();\n";
   program += fmt::format("  {}Tensors inputs{{{}}};\n", options.backward ? "" : "const ",

@@ -229,3 +229,15 @@ TEST_CASE("a loop in a bound call ends with a value that is refused") {
   CHECK(step.try_run().code() == RunStatus::Code::invalid_value);
   CHECK_THAT(step.try_run().message(), Contains("the index 9"));
 }
+
+TEST_CASE("a handle that was moved from says so") {
+  Net net([](F&, const Tensors& in) { return Tensors{in[0] + 1}; });
+  net.hybridize();
+  BoundCall first = net.bind({ones({2})});
+  BoundCall second = std::move(first);
+  CHECK(second.try_run());
+  CHECK_THAT(first.try_run().message(), Contains("was moved to another one"));  // NOLINT: it is the test
+  CHECK_THROWS_WITH(first.run(), Contains("bound_run_test.cpp:") && Contains("was moved to another one"));
+  CHECK_THROWS_WITH(first.warm_up(), Contains("was moved to another one"));
+  CHECK_THROWS_WITH(first.results(), Contains("was moved to another one"));
+}

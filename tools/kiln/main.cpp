@@ -52,6 +52,9 @@ int perform(const Action& action) {
   } catch (const Error& e) {
     fmt::print(stderr, "kiln: {}\n", e.what());
     return e.kind() == Error::Kind::user ? bad_input : internal_error;
+  } catch (const std::system_error& e) {  // of fmt, which cannot write
+    fmt::print(stderr, "kiln: {}\n", e.what());
+    return bad_input;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "kiln: out of memory\n");
     return bad_input;

@@ -24,6 +24,11 @@ struct TensorType;
 
 namespace kiln::detail {
 
+/// The name of a block in messages and dumps: its class's name if it has none, as a SymbolBlock.
+inline std::string shown_name(const Block& block) {
+  return block.name().empty() ? block.class_name() : block.name();
+}
+
 struct TracedCall;
 
 /// The state shared by all copies of one block.

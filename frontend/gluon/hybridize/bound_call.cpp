@@ -128,8 +128,22 @@ void BoundCall::State::fail_of(RunStatus::Code code, Where where) {
   return code.repeat(repeated, detail::TapeSteps{begin, [](const RandomState&) {}}, reserve_random);
 }
 
+namespace {
+
+constexpr const char* moved_from_text =
+    "this handle of a bound call was moved to another one: use that one, or bind again";
+
+template <class State>
+State& state_of(const std::shared_ptr<State>& state, std::source_location where = {}) {
+  if (!state) [[unlikely]]
+    fail("{}{}", line_prefix(where), moved_from_text);
+  return *state;
+}
+
+}  // namespace
+
 const Tensors& BoundCall::run(Where where) {
-  State& s = *state_;
+  State& s = state_of(state_, where);
   s.require_no_obstacle(where);
   at_line(where, [&] {
     if (const FailedCheck failed = s.repeat()) failed.fail();
@@ -139,8 +153,13 @@ const Tensors& BoundCall::run(Where where) {
 
 RunStatus BoundCall::try_run() noexcept {
   using enum RunStatus::Code;
-  State& s = *state_;
   RunStatus status;
+  if (!state_) [[unlikely]] {
+    status.code_ = changed;
+    status.message_ = moved_from_text;
+    return status;
+  }
+  State& s = *state_;
   try {
     status.code_ = s.obstacle();
     if (status) {
@@ -173,23 +192,23 @@ RunStatus BoundCall::try_run() noexcept {
 }
 
 void BoundCall::warm_up(Where where) {
-  State& s = *state_;
+  State& s = state_of(state_, where);
   s.require_no_obstacle(where);
   at_line(where, [&] { s.code.warm_up(s.repeated); });
 }
 
 const Tensor& BoundCall::operator()(Where where) {
-  if (state_->results.size() != 1)
-    fail("{}The block {} gives {} tensors: run() returns all", line_prefix(where), state_->block,
-         state_->results.size());
+  const State& s = state_of(state_, where);
+  if (s.results.size() != 1)
+    fail("{}The block {} gives {} tensors: run() returns all", line_prefix(where), s.block, s.results.size());
   return run(where)[0];
 }
 
-const Tensors& BoundCall::inputs() const { return state_->inputs; }
-const Tensors& BoundCall::results() const { return state_->results; }
+const Tensors& BoundCall::inputs() const { return state_of(state_).inputs; }
+const Tensors& BoundCall::results() const { return state_of(state_).results; }
 
 void BoundCall::set_inputs(const Tensors& inputs, Where where) {
-  State& s = *state_;
+  State& s = state_of(state_, where);
   for (const Tensor& t : inputs)
     if (!t.defined() || TensorAccess::array(t)->traced())
       fail("{}The call of {} is bound to arrays: an input without elements cannot replace them",
@@ -234,7 +253,7 @@ BoundCall HybridBlock::bind(const Tensors& inputs, Where where) const {
     fail("{}the call of {} runs eagerly and cannot be bound: {}", line_prefix(line), name(),
          call.executable ? "it writes to an array that is also another argument" : call.eager_because);
   auto bound = at_line(line, [&] { return std::make_shared<BoundCall::State>(prepared); });
-  bound->block = name();
+  bound->block = detail::shown_name(*this);
   bound->origin = s.structure;
   for (const TensorType& type : call.fresh) {
     const Device device = call.executable->device();

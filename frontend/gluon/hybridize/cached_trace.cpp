@@ -189,7 +189,7 @@ std::optional<ir::Graph> try_record(HybridBlock& block, std::span<const Tensor> 
   if (trace.asked_recording()) out.asked_recording = recording;
   out.has_record = trace.has_record();
   out.read_arrays = trace.read_arrays();
-  out.graph.name = block.name();
+  out.graph.name = detail::shown_name(block);
   if (results.empty()) return out.graph;
   ir::Graph compiled = out.graph;
   compiled.outputs = ResultViews(trace, traced).place(results, out);
@@ -292,7 +292,7 @@ std::shared_ptr<TracedCall> detail::trace_call(HybridBlock& block, CallSignature
     call->eager_because = "it writes to an array that is also another argument";
     call->other_values = true;
   }
-  call->reason = history.reason(block, *call, block.name());
+  call->reason = history.reason(block, *call, detail::shown_name(block));
   if (call->eager_because.empty())
     compile_call(state, *call, graph);
   else

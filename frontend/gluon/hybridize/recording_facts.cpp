@@ -211,12 +211,13 @@ class FactComparison {
     const NetworkFacts &a = *was_.network, &b = *now_.network;
     for (std::size_t i = 0; i < std::min(a.parts.size(), b.parts.size()); ++i)
       if (a.parts[i].changes != b.parts[i].changes)
-        return add(Kind::block, fmt::format("the block {} was changed", b.parts[i].name));
+        return add(Kind::block, fmt::format("the block {} was changed, as by a cast or another parameter",
+                                            b.parts[i].name));
     for (std::size_t i = 0; i < std::min(a.parameters.size(), b.parameters.size()); ++i)
       if (a.parameters[i].changes != b.parameters[i].changes ||
           a.parameters[i].option_changes != b.parameters[i].option_changes)
-        return add(Kind::parameter, fmt::format("the options of the parameter '{}', which hybrid_forward "
-                                                "reads, were changed",
+        return add(Kind::parameter, fmt::format("the parameter '{}' was replaced, or its options, which "
+                                                "hybrid_forward reads, were changed",
                                                 b.parameters[i].name));
     if (was_.read.size() != now_.read.size() || was_.captured.size() != now_.captured.size())
       return add(Kind::array, "hybrid_forward reads other arrays");

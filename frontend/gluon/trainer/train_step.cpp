@@ -226,14 +226,14 @@ struct TrainStep::State {
     made->precision = precision_of(*made->call);
     made->choice = choose(t, where);
     RecordingReason& reason = made->call->reason;
-    reason = history.reason(block, *made->call, net->name() + "_step");
+    reason = history.reason(block, *made->call, detail::shown_name(*net) + "_step");
     const std::vector<std::size_t>& chosen = made->choice.chosen;
     if (!chosen.empty() && made->call->eager_because.empty() && !made->call->writes_inputs) {
       if (auto request = request_for(*made->call, t, chosen)) {
         detail::UpdateGraph update = t.graph(made->choice, where);
         made->captured = update.captured;
         ir::Graph graph = recorded.to_compile;
-        graph.name = net->name() + "_step";
+        graph.name = detail::shown_name(*net) + "_step";
         CompileOptions options = on_device(default_options(), made->call->signature.device);
         options.precision = made->precision;
         detail::set_purpose(options, reason);

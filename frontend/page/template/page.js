@@ -233,7 +233,7 @@
     if (from !== 'nodes') reveal(sets.nodes.map((n) => rows.node.get(String(n))).find(Boolean), $('nodes'));
     if (from !== 'kernels') reveal(rows.kernel.get(String(code)), $('kernels'));
     const e = rows[kind].get(chosen.key);
-    if (e) history.replaceState(null, '', `#${e.id}`);
+    if (e && from !== 'start') history.replaceState(null, '', `#${e.id}`);  // while it loads, a fragment would scroll the window
   };
   const targetOf = (event) => event.target.closest?.('.row');
   for (const pane of ['source', 'nodes', 'kernels', 'code']) {
@@ -335,6 +335,6 @@
   if (kind && rows[kind].has(linked[2])) {
     choose(kind, linked[2], null);
   } else if (data.kernels.length) {
-    choose('kernel', data.kernels.reduce((best, k, i) => (timeOf(k) > timeOf(data.kernels[best]) ? i : best), 0), null);
+    choose('kernel', data.kernels.reduce((best, k, i) => (timeOf(k) > timeOf(data.kernels[best]) ? i : best), 0), 'start');
   }
 })();
