@@ -120,5 +120,6 @@ TEST_CASE("an eager call of a recurrent layer copies its weights once") {
   net(x).wait_to_read();
   const Profile profile;
   net(x).wait_to_read();
-  for (const Profile::Kernel& k : profile.kernels()) CHECK(k.name.find("eshape") == std::string::npos);
+  for (const Profile::Kernel& k : profile.kernels())  // a kernel's name begins with its operators
+    CHECK(k.name.substr(0, k.name.find('.')).find("eshape") == std::string::npos);
 }

@@ -173,12 +173,13 @@ def check_tables(source):
     spaces = re.search(r"enum class Space : std::uint8_t \{ (.*?) \}", plan)[1]
     controls = re.search(r"std::variant<std::monostate, (.*?)> control", plan)[1]
     members = re.findall(r"^  std::uint32_t (\w+) = (.*?);", layout, re.M)
-    kinds = re.search(r"enum class Kind \{ (.*?) \}", text("runtime/include/kiln/device.h"))[1]
+    kinds = re.search(r"enum class Kind \{([^}]*)\}", text("runtime/include/kiln/device.h"))[1]
+    kinds = re.findall(r"(\w+),\s*///<", kinds)
     checks = {
         "DTYPES": ({int(enumerators[e]): name for e, name, _ in rows}, {k: v[0] for k, v in values.DTYPES.items()}),
         "sizes of DTYPES": ({int(enumerators[e]): int(size) for e, _, size in rows},
                             {k: values.struct.calcsize(v[1]) for k, v in values.DTYPES.items()}),
-        "DEVICES": (kinds.split(", "), [values.DEVICES[k] for k in sorted(values.DEVICES)]),
+        "DEVICES": (kinds, [values.DEVICES[k] for k in sorted(values.DEVICES)]),
         "MAX_RANK": (int(rank), values.MAX_RANK),
         "SPACES": (tuple(spaces.split(", ")), values.SPACES),
         "CONTROLS": (["LoopPlan", "BranchPlan", "BoundsCheck"], controls.split(", ")),
