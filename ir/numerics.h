@@ -32,6 +32,8 @@ namespace kiln::ir {
 ///   Gradients pass casts to integers. The gradient of relu is NaN where its result is. These are
 ///   MXNet's: clip, sigmoid, smooth_l1, gamma, degrees and radians of integers; sums of another type than
 ///   their operand's.
-inline constexpr int numerics_version = 9;
+///
+/// * 10: a contraction of bools is whether one of its products is 1. (9: whether an odd number of them is.)
+inline constexpr int numerics_version = 10;
 
 }  // namespace kiln::ir
