@@ -42,6 +42,15 @@ bool is_plain(const ir::OpDef& op) {
   return !op.active_inputs && !op.visible_outputs && op.aux.empty() && op.bodies == 0;
 }
 
+/// The text of a default. MXNet's defaults of float32 are shown as they were written: 0.001, not the double
+/// of the nearest float32.
+std::string default_text(const ir::AttrValue& value) {
+  if (const double* const number = std::get_if<double>(&value))
+    if (const float narrow = static_cast<float>(*number); static_cast<double>(narrow) == *number)
+      return ir::to_text(std::stod(fmt::format("{}", narrow)));
+  return ir::to_text(value);
+}
+
 OpDoc describe(const ir::OpDef& op, std::string_view family) {
   OpDoc doc;
   doc.name = op.name;
@@ -56,7 +65,7 @@ OpDoc describe(const ir::OpDef& op, std::string_view family) {
     doc.attributes.push_back(
         {.name = std::string(spec.name),
          .kind = kind_text(spec),
-         .fallback = spec.fallback ? std::optional(ir::to_text(*spec.fallback)) : std::nullopt,
+         .fallback = spec.fallback ? std::optional(default_text(*spec.fallback)) : std::nullopt,
          .meaning = std::string(spec.meaning),
          .ignored = std::string(spec.ignored)});
   for (const OpSpelling& s : op_spellings())

@@ -32,6 +32,7 @@ double timed_calls(const std::function<void()>& call, double seconds) {
   const auto begin = PageClock::now();
   do {
     const auto one = PageClock::now();
+    if (!call) fail("dump_html() needs a call, and this function is empty");
     call();
     times.push_back(page_seconds_since(one));
   } while (times.size() < min_page_calls || page_seconds_since(begin) < seconds);
@@ -101,6 +102,7 @@ void dump_html(const std::function<void()>& call, const std::string& path, const
                std::source_location where) {
   at_line(where, [&] {
     ReportScope reports;
+    if (!call) fail("dump_html() needs a call, and this function is empty");
     call();
     if (std::none_of(reports.compilations.begin(), reports.compilations.end(), is_loaded))
       fail(

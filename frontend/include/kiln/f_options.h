@@ -142,7 +142,7 @@ struct EmbeddingOptions {
 
 /// Arguments of F::hard_sigmoid.
 struct HardSigmoidOptions {
-  /// The slope. Default: 0.20000000298023224.
+  /// The slope. Default: 0.2.
   std::optional<Number> alpha = {};
   /// The value at 0. Default: 0.5.
   std::optional<Number> beta = {};
@@ -165,7 +165,7 @@ struct Im2colOptions {
 
 /// Arguments of F::L2Normalization.
 struct L2NormalizationOptions {
-  /// Added to the sum of squares. Default: 1.000000013351432e-10.
+  /// Added to the sum of squares. Default: 1e-10.
   std::optional<Number> eps = {};
   /// The axes of a norm. instance: all except the first; channel: axis 1; spatial: all except the first two.
   /// Default: instance.
@@ -175,7 +175,7 @@ struct L2NormalizationOptions {
 
 /// Arguments of F::LRN.
 struct LRNOptions {
-  /// The factor of the mean of squares. Default: 9.999999747378752e-05.
+  /// The factor of the mean of squares. Default: 0.0001.
   std::optional<Number> alpha = {};
   /// The exponent. Default: 0.75.
   std::optional<Number> beta = {};
@@ -378,9 +378,9 @@ struct PoolingOptions {
 
 /// Arguments of F::BatchNorm and npx::batch_norm.
 struct BatchNormOptions {
-  /// Added to the variance. Default: 0.0010000000474974513.
+  /// Added to the variance. Default: 0.001.
   std::optional<Number> eps = {};
-  /// The part of the moving statistics that a call in training keeps. Default: 0.8999999761581421.
+  /// The part of the moving statistics that a call in training keeps. Default: 0.9.
   std::optional<Number> momentum = {};
   /// Whether gamma counts as 1, and has the gradient 0. Default: True.
   std::optional<bool> fix_gamma = {};
@@ -395,7 +395,7 @@ struct BatchNormOptions {
 struct LayerNormOptions {
   /// The axis; negative from the end. Default: -1.
   std::optional<std::int64_t> axis = {};
-  /// Added to the variance. Default: 9.999999747378752e-06.
+  /// Added to the variance. Default: 1e-05.
   std::optional<Number> eps = {};
   std::string name = {};  ///< of the node
 };
@@ -409,7 +409,7 @@ struct LeakyReLUOptions {
   /// rrelu: the least slope. Default: 0.125.
   std::optional<Number> lower_bound = {};
   /// rrelu: the bound of slopes. In training each element has its own, uniform between both; in prediction
-  /// their mean. Default: 0.33399999141693115.
+  /// their mean. Default: 0.334.
   std::optional<Number> upper_bound = {};
   std::string name = {};  ///< of the node
 };
@@ -675,14 +675,14 @@ struct RandomNormalOptions {
 struct GroupNormOptions {
   /// G, the number of groups, 1 or more. Default: 1.
   std::optional<std::int64_t> num_groups = {};
-  /// Added to the variance. Default: 9.999999747378752e-06.
+  /// Added to the variance. Default: 1e-05.
   std::optional<Number> eps = {};
   std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::InstanceNorm.
 struct InstanceNormOptions {
-  /// Added to the variance. Default: 0.0010000000474974513.
+  /// Added to the variance. Default: 0.001.
   std::optional<Number> eps = {};
   std::string name = {};  ///< of the node
 };
