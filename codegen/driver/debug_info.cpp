@@ -4,6 +4,7 @@
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/log.h"
+#include "runtime/once.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -25,7 +26,7 @@ std::vector<std::string> lines_of(mlir::Location loc) {
 }
 
 bool debug_symbols() {
-  static const bool on = [] {
+  return once<[] {
     bool symbols = false;
     for (const std::string_view word : env_words("KILN_DEBUG")) {
       if (word == "symbols")
@@ -34,8 +35,7 @@ bool debug_symbols() {
         warn_once("KILN_DEBUG", fmt::format("KILN_DEBUG: unknown word \"{}\"; the word is symbols", word));
     }
     return symbols;
-  }();
-  return on;
+  }>();
 }
 
 void add_debug_info(mlir::ModuleOp module) {

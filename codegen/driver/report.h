@@ -25,8 +25,8 @@ struct KernelReport {
   std::vector<Node> nodes;  ///< each once
   /// Of the arrays that it reads and writes, or of the parts of them, each once.
   std::int64_t bytes = 0;
-  /// Of its contractions, as the program asks for them: of a convolution, products of padding included; of
-  /// one by Winograd's algorithm the products of the direct form.
+  /// Of its contractions, by their definition: of a convolution, products of padding included; of Winograd's
+  /// algorithm, the products of the direct form.
   double multiply_adds = 0;
   DType dtype = DType::f32;  ///< of the contraction's result, else of the kernel's first result
   std::string operations;    ///< of the kiln dialect, a line each

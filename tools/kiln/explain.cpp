@@ -1,10 +1,12 @@
 // kiln explain: lists the numbered messages, or explains one.
 #include "tools/kiln/command.h"
+#include "tools/kiln/wrapped.h"
 
 #include <kiln/message_docs.h>
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <string>
 #include <string_view>
 
@@ -23,23 +25,7 @@ std::string indented(std::string_view text) {
   return out;
 }
 
-/// Sentences in lines of at most 80 columns.
-std::string wrapped(std::string_view text) {
-  std::string out;
-  std::size_t column = 0;
-  while (!text.empty()) {
-    const std::size_t begin = text.find_first_not_of(" \n");
-    if (begin == std::string_view::npos) break;
-    text.remove_prefix(begin);
-    const std::string_view word = text.substr(0, text.find_first_of(" \n"));
-    const bool breaks = column > 0 && column + 1 + word.size() > 80;
-    out += column == 0 ? "" : breaks ? "\n" : " ";
-    column = (column == 0 || breaks ? 0 : column + 1) + word.size();
-    out += word;
-    text.remove_prefix(word.size());
-  }
-  return out;
-}
+std::string sentences(std::string_view text) { return fmt::format("{}", fmt::join(wrapped(text), "\n")); }
 
 void list_messages() {
   for (const MessageDoc& m : message_docs()) fmt::print("{}  {}\n", m.code, m.title);
@@ -47,7 +33,7 @@ void list_messages() {
 
 void explain(const MessageDoc& m) {
   fmt::print("{}: {}\n\n{}\n\nThis raises it:\n\n{}\nThis does not:\n\n{}\n{}\n", m.code, m.title,
-             wrapped(m.cause), indented(m.wrong), indented(m.right), wrapped(m.remedy));
+             sentences(m.cause), indented(m.wrong), indented(m.right), sentences(m.remedy));
 }
 
 /// docs/messages.md.

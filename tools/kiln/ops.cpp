@@ -1,5 +1,6 @@
 // kiln ops: lists the operators, or prints the reference of one, as text or as JSON.
 #include "tools/kiln/command.h"
+#include "tools/kiln/wrapped.h"
 
 #include <kiln/op_docs.h>
 
@@ -7,14 +8,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 namespace kiln::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t page_width = 80;
 
 /// The sections of an operator's page, in their order, with the names that --json has for them.
 struct Section {
@@ -33,19 +31,6 @@ constexpr Section sections[] = {{"shapes", "shapes", &OpDoc::shapes},
                                 {"gradient", "gradient", &OpDoc::gradient},
                                 {"source", "source", &OpDoc::source}};
 constexpr std::size_t label_width = 14;
-
-/// The lines of a text of at most this many columns, broken between words; a longer word has a line alone.
-std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
-  std::vector<std::string> lines;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (!lines.empty() && lines.back().size() + 1 + word.size() <= columns)
-      lines.back() += " " + word;
-    else
-      lines.push_back(word);
-  }
-  return lines;
-}
 
 /// The first line after `label`, the others below its text.
 void print_labelled(const std::string& label, const std::string& text) {

@@ -18,8 +18,8 @@ namespace kiln {
 struct BenchmarkOptions {
   double seconds = 0.5;  ///< of measurement, for each mode
   bool kernels = false;  ///< also times each kernel
-  /// A file that gets a trace of the calls whose kernels are timed (Profile::chrome_trace), which `kernels`
-  /// need not ask for; of benchmark() a trace of the compiled calls.
+  /// A file that gets a trace of the calls whose kernels are timed (Profile::chrome_trace), with or without
+  /// `kernels`; of benchmark() a trace of the compiled calls.
   std::string trace = {};
 };
 

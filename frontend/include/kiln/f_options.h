@@ -787,7 +787,7 @@ struct GemmOptions {
 
 /// Arguments of F::linalg::syrk.
 struct SyrkOptions {
-  /// Whether the left factor is transposed instead of the right one. Default: False.
+  /// Whether the result is A^T A, and not A A^T. Default: False.
   std::optional<bool> transpose = {};
   /// The factor of the product. Default: 1.0.
   std::optional<Number> alpha = {};

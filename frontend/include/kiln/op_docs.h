@@ -29,7 +29,7 @@ struct OpDoc {
   bool plain = false;                  ///< has always these inputs, one result, and no input that it updates
   std::vector<Attribute> attributes;   ///< in MXNet's order
   std::vector<std::string> spellings;  ///< in C++: "F::relu", "np::exp", "Tensor::relu", "nn::Activation"
-  std::string spelling;                ///< the C++ name that the definition asks for, or "none"
+  std::string spelling;                ///< the C++ name in the definition, or "none"
 
   std::string shapes;        ///< inputs and results by letters: "x (N, C) -> (N)", then the new letters
   std::string dtypes;        ///< of inputs and results

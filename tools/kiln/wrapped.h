@@ -1,0 +1,16 @@
+// Text for terminals.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln::tool {
+
+/// The columns of a page of text.
+inline constexpr std::size_t page_width = 80;
+
+/// The lines of a text of at most `columns` columns, broken between words; a longer word has a line alone.
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns = page_width);
+
+}  // namespace kiln::tool
