@@ -49,14 +49,6 @@ CallAttributes<4> attributes(const LeakyReLUOptions& o) {
   return given;
 }
 
-CallAttributes<3> attributes(const SoftmaxOptions& o) {
-  CallAttributes<3> given;
-  given.set("axis", o.axis);
-  given.set("temperature", o.temperature);
-  given.set("dtype", o.dtype);
-  return given;
-}
-
 CallAttributes<2> attributes(const DotOptions& o) {
   CallAttributes<2> given;
   given.set("transpose_a", o.transpose_a);
@@ -141,14 +133,6 @@ Tensor F::LeakyReLU(const Tensor& x, const LeakyReLUOptions& o, Where where) {
 
 Tensor F::LeakyReLU(const Tensor& x, const Tensor& gamma, const LeakyReLUOptions& o, Where where) {
   return call<"LeakyReLU">({&x, &gamma}, attributes(o), where, o.name);
-}
-
-Tensor F::softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
-  return call<"softmax">({&x}, attributes(o), where, o.name);
-}
-
-Tensor F::log_softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
-  return call<"log_softmax">({&x}, attributes(o), where, o.name);
 }
 
 Tensor F::batch_dot(const Tensor& a, const Tensor& b, const DotOptions& o, Where where) {

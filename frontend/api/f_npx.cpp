@@ -64,9 +64,17 @@ Tensor Npx::softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
   const NumpyScope scope;
   return F::softmax(x, o, where);
 }
+Tensor Npx::softmax(const Tensor& x, const Tensor& length, const SoftmaxOptions& o, Where where) {
+  const NumpyScope scope;
+  return F::softmax(x, length, o, where);
+}
 Tensor Npx::log_softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
   const NumpyScope scope;
   return F::log_softmax(x, o, where);
+}
+Tensor Npx::log_softmax(const Tensor& x, const Tensor& length, const SoftmaxOptions& o, Where where) {
+  const NumpyScope scope;
+  return F::log_softmax(x, length, o, where);
 }
 Tensor Npx::embedding(const Tensor& x, const Tensor& weight, const EmbeddingOptions& o, Where where) {
   const NumpyScope scope;

@@ -41,17 +41,19 @@ AttrValue written(const Axes& axes) {
   return axes.single() ? AttrValue(axes.shape()[0]) : AttrValue(axes.shape());
 }
 
-CallAttributes<3> attributes(const NumpyReduceOptions& o) {
-  CallAttributes<3> given;
+CallAttributes<4> attributes(const NumpyReduceOptions& o) {
+  CallAttributes<4> given;
   given.set("axis", o.axis);
   given.set("dtype", o.dtype);
   given.set("keepdims", o.keepdims);
+  given.set("initial", o.initial);
   return given;
 }
-CallAttributes<2> attributes(const NumpyExtremeOptions& o) {
-  CallAttributes<2> given;
+CallAttributes<3> attributes(const NumpyExtremeOptions& o) {
+  CallAttributes<3> given;
   given.set("axis", o.axis);
   given.set("keepdims", o.keepdims);
+  given.set("initial", o.initial);
   return given;
 }
 CallAttributes<4> attributes(const NumpyMomentOptions& o) {
@@ -152,10 +154,11 @@ Tensor Numpy::prod(const Tensor& a, const NumpyReduceOptions& o, Where where) {
   return np_call<"_np_prod">({&a}, attributes(o), where, o.name);
 }
 Tensor Numpy::mean(const Tensor& a, const NumpyReduceOptions& o, Where where) {
-  CallAttributes<3> given;
+  CallAttributes<4> given;
   given.set("axis", written(o.axis));
   given.set("dtype", o.dtype);
   given.set("keepdims", AttrValue(o.keepdims.value_or(false)));
+  given.set("initial", o.initial);
   return np_call<"_npi_mean">({&a}, given, where, o.name);
 }
 Tensor Numpy::max(const Tensor& a, const NumpyExtremeOptions& o, Where where) {
@@ -300,8 +303,17 @@ Tensor Numpy::full_like(const Tensor& a, Number fill_value, Where where) {
   set_context(given);
   return np_call<"_npi_full_like">({&a}, given, where);
 }
+Tensor Numpy::full_like(const Tensor& a, Number fill_value, DType dtype, Where where) {
+  CallAttributes<3> given;
+  given.set("fill_value", fill_value);
+  set_context(given);
+  given.set("dtype", dtype);
+  return np_call<"_npi_full_like">({&a}, given, where);
+}
 Tensor Numpy::zeros_like(const Tensor& a, Where where) { return full_like(a, 0, where); }
+Tensor Numpy::zeros_like(const Tensor& a, DType dtype, Where where) { return full_like(a, 0, dtype, where); }
 Tensor Numpy::ones_like(const Tensor& a, Where where) { return full_like(a, 1, where); }
+Tensor Numpy::ones_like(const Tensor& a, DType dtype, Where where) { return full_like(a, 1, dtype, where); }
 
 namespace {
 

@@ -1,4 +1,4 @@
-// F's softmax family and output layers.
+// F's output layers.
 #include "frontend/api/f_call.h"
 
 namespace kiln {
@@ -11,14 +11,6 @@ CallAttributes<1> attributes(const RegressionOutputOptions& o) {
 }
 
 }  // namespace
-
-Tensor F::softmin(const Tensor& x, const SoftmaxOptions& o, Where where) {
-  CallAttributes<3> given;
-  given.set("axis", o.axis);
-  given.set("temperature", o.temperature);
-  given.set("dtype", o.dtype);
-  return call<"softmin">({&x}, given, where, o.name);
-}
 
 Tensor F::LinearRegressionOutput(const Tensor& x, const Tensor& label, const RegressionOutputOptions& o,
                                  Where where) {

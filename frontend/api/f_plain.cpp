@@ -58,6 +58,13 @@ Tensor PlainFunctions::broadcast_lesser(const Tensor& lhs, const Tensor& rhs, Wh
 Tensor PlainFunctions::broadcast_lesser_equal(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_lesser_equal">({&lhs, &rhs}, where);
 }
+Tensor PlainFunctions::broadcast_like(const Tensor& lhs, const Tensor& rhs, const BroadcastLikeOptions& o,
+                                      Where where) {
+  CallAttributes<2> given;
+  given.set_tuple("lhs_axes", o.lhs_axes);
+  given.set_tuple("rhs_axes", o.rhs_axes);
+  return call<"broadcast_like">({&lhs, &rhs}, given, where, o.name);
+}
 Tensor PlainFunctions::broadcast_logical_and(const Tensor& lhs, const Tensor& rhs, Where where) {
   return call<"broadcast_logical_and">({&lhs, &rhs}, where);
 }
@@ -204,6 +211,13 @@ Tensor PlainFunctions::LRN(const Tensor& data, const LRNOptions& o, Where where)
 Tensor PlainFunctions::make_loss(const Tensor& data, Where where) {
   return call<"make_loss">({&data}, where);
 }
+Tensor PlainFunctions::MakeLoss(const Tensor& data, const MakeLossOptions& o, Where where) {
+  CallAttributes<3> given;
+  given.set("grad_scale", o.grad_scale);
+  given.set("valid_thresh", o.valid_thresh);
+  given.set("normalization", o.normalization);
+  return call<"MakeLoss">({&data}, given, where, o.name);
+}
 Tensor PlainFunctions::negative(const Tensor& data, Where where) { return call<"negative">({&data}, where); }
 Tensor PlainFunctions::ones_like(const Tensor& data, Where where) {
   return call<"ones_like">({&data}, where);
@@ -214,6 +228,15 @@ Tensor PlainFunctions::reciprocal(const Tensor& data, Where where) {
   return call<"reciprocal">({&data}, where);
 }
 Tensor PlainFunctions::relu(const Tensor& data, Where where) { return call<"relu">({&data}, where); }
+Tensor PlainFunctions::reshape_like(const Tensor& lhs, const Tensor& rhs, const ReshapeLikeOptions& o,
+                                    Where where) {
+  CallAttributes<4> given;
+  given.set("lhs_begin", o.lhs_begin);
+  given.set("lhs_end", o.lhs_end);
+  given.set("rhs_begin", o.rhs_begin);
+  given.set("rhs_end", o.rhs_end);
+  return call<"reshape_like">({&lhs, &rhs}, given, where, o.name);
+}
 Tensor PlainFunctions::rint(const Tensor& data, Where where) { return call<"rint">({&data}, where); }
 Tensor PlainFunctions::round(const Tensor& data, Where where) { return call<"round">({&data}, where); }
 Tensor PlainFunctions::rsqrt(const Tensor& data, Where where) { return call<"rsqrt">({&data}, where); }

@@ -4,14 +4,6 @@
 
 namespace kiln {
 
-Tensor F::MakeLoss(const Tensor& x, Where where) { return call<"MakeLoss">({&x}, where); }
-Tensor F::broadcast_like(const Tensor& a, const Tensor& b, Where where) {
-  return call<"broadcast_like">({&a, &b}, where);
-}
-Tensor F::reshape_like(const Tensor& a, const Tensor& b, Where where) {
-  return call<"reshape_like">({&a, &b}, where);
-}
-
 Tensor F::add(const Operand& a, const Operand& b, Where where) {
   return arithmetic(Arithmetic::add, a, b, where);
 }

@@ -114,9 +114,10 @@ Tensor F::nanprod(const Tensor& x, const ReduceOptions& o, Where where) {
 }
 
 Tensor F::norm(const Tensor& x, const NormOptions& o, Where where) {
-  CallAttributes<3> given;
+  CallAttributes<4> given;
   given.set("ord", o.ord);
   given.set("axis", o.axis);
+  given.set("out_dtype", o.out_dtype);
   given.set("keepdims", o.keepdims);
   return call<"norm">({&x}, given, where, o.name);
 }

@@ -209,7 +209,7 @@ Tensor fitted(Tensor v, const Tensor& x, const Shape& shape, Target target, std:
   const bool ones = std::find(given().begin(), given().end(), 1) != given().end();
   const bool nodes = has_nodes(v) || has_nodes(x);
   if (given() == shape && !(ones && nodes)) return v;
-  return nodes ? F::broadcast_like(v, target(), where) : F::broadcast_to(v, shape, where);
+  return nodes ? F::broadcast_like(v, target(), {}, where) : F::broadcast_to(v, shape, where);
 }
 
 // Makes all steps positive, as for a write. Returns the axes that ran backwards: their elements must be

@@ -221,11 +221,11 @@ Tensor TensorMethods<Self>::broadcast_axes(const Axes& axis, const Axes& size, W
 }
 template <class Self>
 Tensor TensorMethods<Self>::broadcast_like(const Tensor& other, Where where) const {
-  return F::broadcast_like(self(*this), other, where);
+  return F::broadcast_like(self(*this), other, {}, where);
 }
 template <class Self>
 Tensor TensorMethods<Self>::reshape_like(const Tensor& other, Where where) const {
-  return F::reshape_like(self(*this), other, where);
+  return F::reshape_like(self(*this), other, {}, where);
 }
 template <class Self>
 Tensor TensorMethods<Self>::tile(const Shape& reps, Where where) const {

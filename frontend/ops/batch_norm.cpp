@@ -95,17 +95,15 @@ Values batch_norm_relu(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> batch_norm_ops() {
   static constexpr std::string_view calibrated = "only MXNet's int8 operators use it";
-  static const AttrSpec momentum =
-                            real_attr("momentum", 0.9f,
-                                      "The part of the moving statistics that a call in training keeps."),
-                        fix_gamma = bool_attr("fix_gamma", true,
-                                              "Whether gamma counts as 1, and has the gradient 0."),
-                        use_global_stats =
-                            bool_attr("use_global_stats", false,
-                                      "Whether the moving statistics normalise in training too, and stay."),
-                        output_mean_var = bool_attr(
-                            "output_mean_var", false,
-                            "Whether mean and var are results too; var is 1 / sqrt(variance + eps) then.");
+  static const AttrSpec
+      momentum =
+          real_attr("momentum", 0.9f, "The part of the moving statistics that a call in training keeps."),
+      fix_gamma = bool_attr("fix_gamma", true, "Whether gamma counts as 1, and has the gradient 0."),
+      use_global_stats = bool_attr("use_global_stats", false,
+                                   "Whether the moving statistics normalise in training too, and stay."),
+      output_mean_var = bool_attr(
+          "output_mean_var", false,
+          "In symbol files: whether mean and var are results too; var is 1 / sqrt(variance + eps) then.");
   static constexpr std::string_view of_eps = "Added to the variance.";
   static constexpr OpReference family{
       .shapes =

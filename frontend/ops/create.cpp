@@ -100,14 +100,14 @@ constexpr OpReference ramp_reference =
                };
 
 std::vector<AttrSpec> range_attrs() {
-  return {
-      required("start", AttrKind::real, "The first number; without stop, the end of a range from 0."),
-      or_none("stop", AttrKind::real, "The end, which is not reached. None: the range is [0, start)."),
-      real_attr("step", 1, "The distance of neighbours, positive or negative, not 0."),
-      int_attr("repeat", 1, "How often each number stands in the result, 1 or more."),
-      bool_attr("infer_range", false, "In MXNet, the length follows from consumers; throws without stop."),
-      context_attr(),
-      dtype_attr("float32")};
+  return {required("start", AttrKind::real, "The first number; without stop, the end of a range from 0."),
+          or_none("stop", AttrKind::real, "The end, which is not reached. None: the range is [0, start)."),
+          real_attr("step", 1, "The distance of neighbours, positive or negative, not 0."),
+          int_attr("repeat", 1, "How often each number stands in the result, 1 or more."),
+          bool_attr("infer_range", false,
+                    "In symbol files: whether consumers give the length, as in MXNet. Throws without stop."),
+          context_attr(),
+          dtype_attr("float32")};
 }
 
 std::vector<AttrSpec> linspace_attrs() {

@@ -124,8 +124,8 @@ Values lrn(Primitives& p, Args in, const Attrs& a) {
 
 std::span<const OpDef> norm_ops() {
   static const std::vector<std::string_view> affine{"data", "gamma", "beta"};
-  static const AttrSpec output_mean_var =
-      bool_attr("output_mean_var", false, "Whether mean and standard deviation are results too.");
+  static const AttrSpec output_mean_var = bool_attr(
+      "output_mean_var", false, "In symbol files: whether mean and standard deviation are results too.");
   static constexpr std::string_view of_eps = "Added to the variance.";
   static constexpr OpReference family{
       .dtypes = wide_dtypes_with_parameters,

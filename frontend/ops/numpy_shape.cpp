@@ -141,7 +141,7 @@ constexpr OpReference array_reshape_reference =
 std::span<const OpDef> numpy_shape_ops() {
   static const std::vector<std::string_view> one{"a"};
   static const AttrSpec order = meaning({"order", AttrKind::text, std::string("C")},
-                                        "The order of the elements: C; another one throws.");
+                                        "In symbol files: the order of the elements. C; another one throws.");
   static const std::vector<OpDef> rows{
       {.name = "_np_reshape",
        .summary = "Gives the elements another shape, in C order; -1 in the shape is inferred.",

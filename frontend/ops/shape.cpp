@@ -221,8 +221,9 @@ std::span<const OpDef> shape_ops() {
                  tuple_attr("target_shape",
                             "The older form of shape, read if shape is (). Its 0 is inferred, once; reverse "
                             "does not apply to it."),
-                 bool_attr("keep_highest", false,
-                           "Whether the first extent of data replaces that of target_shape.")},
+                 bool_attr(
+                     "keep_highest", false,
+                     "In symbol files: whether the first extent of data replaces that of target_shape.")},
        .compose = reshape,
        .shape_rule = reshape_shape},
       {.name = "reshape_like",

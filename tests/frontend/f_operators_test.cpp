@@ -1,5 +1,7 @@
 // F's functions of operators that no layer calls: each gives what its operator means, eagerly and in a
 // compiled network.
+#include "numpy_mode.h"
+
 #include <kiln/kiln.h>
 
 #include <catch2/catch.hpp>
@@ -181,4 +183,50 @@ TEST_CASE("random numbers beyond uniform and normal") {
   CHECK(all(nd::random::exponential(2, {100}), [](double v) { return v >= 0; }));
   CHECK(all(nd::random::uniform_like(ones({50}), 3, 4), [](double v) { return v >= 3 && v < 4; }));
   CHECK(nd::random::normal_like(ones({2, 3})).shape() == Shape{2, 3});
+}
+
+TEST_CASE("the softmax family with lengths") {
+  const Tensor length({1, 2}), two({{1, 2, 3}, {0, 0, 9}});
+  const double half = std::log(0.5);
+  check("softmax", {two, length}, Tensor({{1, 0, 0}, {0.5, 0.5, 0}}),
+        [](F& F, const Tensors& in) { return F.softmax(in[0], in[1]); });
+  check("log_softmax", {two, length}, Tensor({{0.0, 0.0, 0.0}, {half, half, 0.0}}),
+        [](F& F, const Tensors& in) { return F.log_softmax(in[0], in[1], {.axis = -1}); });
+  check("softmin", {two, Tensor({2, 1, 0})},
+        Tensor({{1 / (1 + std::exp(1.0)), 1.0, 0.0}, {1 / (1 + std::exp(-1.0)), 0.0, 0.0}}),
+        [](F& F, const Tensors& in) { return F.softmin(in[0], in[1], {.axis = 0}); });
+  const NumpyMode numpy;
+  check("npx::softmax", {two, length}, Tensor({{1, 0, 0}, {0.5, 0.5, 0}}),
+        [](F& F, const Tensors& in) { return F.npx().softmax(in[0], in[1], {.temperature = 1}); });
+  check("npx::log_softmax", {two, length}, Tensor({{0.0, 0.0, 0.0}, {half, half, 0.0}}),
+        [](F& F, const Tensors& in) { return F.npx().log_softmax(in[0], in[1]); });
+}
+
+TEST_CASE("some axes of another array, dtypes of results, and first numbers of reductions") {
+  check("broadcast_like", {x.reshape({1, 8, 1}), zeros({5, 3, 2})},
+        nd::broadcast_to(x.reshape({1, 8, 1}), Shape{5, 8, 3}), [](F& F, const Tensors& in) {
+          return F.broadcast_like(in[0], in[1], {.lhs_axes = {0, 2}, .rhs_axes = {0, 1}});
+        });
+  check("reshape_like", {x, zeros({7, 2, 2, 9})}, x.reshape({2, 2, 2}), [](F& F, const Tensors& in) {
+    return F.reshape_like(in[0], in[1], {.lhs_begin = 1, .lhs_end = 2, .rhs_begin = 1, .rhs_end = 3});
+  });
+  check("norm", {Tensor({{3, 4}})}, Tensor({5}),
+        [](F& F, const Tensors& in) { return F.norm(in[0], {.axis = 1, .out_dtype = DType::f64}); });
+  CHECK(nd::norm(x, {.out_dtype = DType::f64}).dtype() == DType::f64);
+  Tensor loss = ones({4});
+  loss.attach_grad();
+  autograd::record([&] {
+    return nd::MakeLoss(loss, {.grad_scale = 3, .normalization = "batch"});
+  }).backward();
+  CHECK(loss.grad().to_vector<float>() == std::vector<float>(4, 0.75F));
+
+  const NumpyMode numpy;
+  check("np::sum", {x}, Tensor({20, 16}),
+        [](F& F, const Tensors& in) { return F.np().sum(in[0], {.axis = 1, .initial = 10}); });
+  check("np::max", {x}, Tensor({4.5, 5.0}),
+        [](F& F, const Tensors& in) { return F.np().max(in[0], {.axis = 1, .initial = 4.5}); });
+  check("np::zeros_like", {x}, zeros({2, 4}),
+        [](F& F, const Tensors& in) { return F.np().zeros_like(in[0], DType::i32); });
+  CHECK(np::ones_like(x, DType::i32).dtype() == DType::i32);
+  CHECK(np::full_like(x, 2.5, DType::f64).to_vector<double>() == std::vector<double>(8, 2.5));
 }

@@ -65,7 +65,8 @@ void describe(const OpDoc& d) {
   print_indented(fmt::format("{}({}{})", d.name, fmt::join(d.inputs, ", "), d.variadic ? ", ..." : ""), 0);
   print_indented(d.summary, 2);
   fmt::print("\n");
-  print_labelled("C++", fmt::format("{}", fmt::join(d.spellings, ", ")));
+  print_labelled("C++", d.spellings.empty() ? "none: in symbol files alone"
+                                            : fmt::format("{}", fmt::join(d.spellings, ", ")));
   print_labelled("also in files", fmt::format("{}", fmt::join(d.aliases, ", ")));
   for (const Section& s : sections) print_labelled(s.label, d.*s.text);
   if (d.attributes.empty()) return;

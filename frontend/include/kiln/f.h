@@ -30,9 +30,6 @@ class KILN_API F : public PlainFunctions {
   /// "mxnet.ndarray" or "mxnet.symbol", as the tutorials print it.
   static std::string module_name();
 
-  /// x as a loss: its gradient is grad_scale, whatever the gradient of the result is. `kiln ops MakeLoss` has
-  /// the rest.
-  static Tensor MakeLoss(const Tensor& data, Where where = Where::current());
   /// Clips x to the interval from a_min to a_max. `kiln ops clip` has the rest.
   static Tensor clip(const Tensor& data, Number a_min, Number a_max, Where where = Where::current());
   static Tensor clip(const Tensor& data, const ClipOptions& options, Where where = Where::current());
@@ -41,13 +38,6 @@ class KILN_API F : public PlainFunctions {
   /// Converts x to a dtype. `kiln ops Cast` has the rest.
   static Tensor Cast(const Tensor& data, DType dtype, Where where = Where::current());
 
-  /// Repeats axes of lhs that have extent 1 to the shape of rhs. Shapes: lhs (a, b, ...), rhs (A, B, ...) ->
-  /// (A, B, ...); A = a, or any A if a is 1. `kiln ops broadcast_like` has the rest.
-  static Tensor broadcast_like(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
-  /// Gives the elements of lhs the shape of rhs, or some axes of lhs the extents of some of rhs. Shapes: lhs
-  /// (a..., b..., c...), rhs (d..., e..., f...) -> (a..., e..., c...), as many elements as lhs; b are the
-  /// axes lhs_begin to lhs_end, e are rhs_begin to rhs_end. `kiln ops reshape_like` has the rest.
-  static Tensor reshape_like(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
   // Tensors or numbers, at least one tensor; broadcasting. Comparisons give 1 and 0 in the tensors' dtype.
   /// The sum of lhs and rhs. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to each other.
   /// `kiln ops broadcast_add` has the rest.
@@ -186,6 +176,9 @@ class KILN_API F : public PlainFunctions {
   /// (...), of the other axes. `kiln ops softmax` has the rest.
   static Tensor softmax(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
+  /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
+  static Tensor softmax(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
+                        Where where = Where::current());
   static Tensor softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return softmax(data, with_axis<SoftmaxOptions>(axis), where);
   }
@@ -193,12 +186,18 @@ class KILN_API F : public PlainFunctions {
   /// use_length: also length (...), of the other axes. `kiln ops log_softmax` has the rest.
   static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
                             Where where = Where::current());
+  /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
+  static Tensor log_softmax(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
+                            Where where = Where::current());
   static Tensor log_softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return log_softmax(data, with_axis<SoftmaxOptions>(axis), where);
   }
   /// The softmax of -x along an axis. Shapes: data (..., n, ...) -> (..., n, ...); use_length: also length
   /// (...), of the other axes. `kiln ops softmin` has the rest.
   static Tensor softmin(const Tensor& data, const SoftmaxOptions& options = {},
+                        Where where = Where::current());
+  /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
+  static Tensor softmin(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
                         Where where = Where::current());
   static Tensor softmin(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return softmin(data, with_axis<SoftmaxOptions>(axis), where);

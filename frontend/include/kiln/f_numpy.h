@@ -16,6 +16,8 @@ struct NumpyReduceOptions {
   std::optional<DType> dtype = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
+  /// A number that is reduced too; None: none.
+  std::optional<Number> initial = {};
   std::string name = {};  ///< of the node
 };
 
@@ -25,6 +27,8 @@ struct NumpyExtremeOptions {
   Axes axis = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
+  /// A number that is reduced too; None: none.
+  std::optional<Number> initial = {};
   std::string name = {};  ///< of the node
 };
 
@@ -344,12 +348,15 @@ struct KILN_API F::numpy {
   /// An array of one value, with the shape of another. A NaN as fill_value gives NaN; in integers 0, in int64
   /// its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
   static Tensor full_like(const Tensor& a, Number fill_value, Where where = Where::current());
+  static Tensor full_like(const Tensor& a, Number fill_value, DType dtype, Where where = Where::current());
   /// An array of one value, with the shape of another. A NaN as fill_value gives NaN; in integers 0, in int64
   /// its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
   static Tensor zeros_like(const Tensor& a, Where where = Where::current());
+  static Tensor zeros_like(const Tensor& a, DType dtype, Where where = Where::current());
   /// An array of one value, with the shape of another. A NaN as fill_value gives NaN; in integers 0, in int64
   /// its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
   static Tensor ones_like(const Tensor& a, Where where = Where::current());
+  static Tensor ones_like(const Tensor& a, DType dtype, Where where = Where::current());
 
   /// Random numbers from the stream of random::seed(). Without a size a scalar of rank 0.
   struct KILN_API random {
@@ -456,12 +463,18 @@ struct KILN_API F::npx : F {
   /// (...), of the other axes. `kiln ops softmax` has the rest.
   static Tensor softmax(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
+  /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
+  static Tensor softmax(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
+                        Where where = Where::current());
   static Tensor softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return softmax(data, with_axis<SoftmaxOptions>(axis), where);
   }
   /// The logarithm of the softmax of x along an axis. Shapes: data (..., n, ...) -> (..., n, ...);
   /// use_length: also length (...), of the other axes. `kiln ops log_softmax` has the rest.
   static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
+                            Where where = Where::current());
+  /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
+  static Tensor log_softmax(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
                             Where where = Where::current());
   static Tensor log_softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return log_softmax(data, with_axis<SoftmaxOptions>(axis), where);

@@ -86,6 +86,15 @@ struct AmpCastOptions {
   std::string name = {};  ///< of the node
 };
 
+/// Arguments of F::broadcast_like.
+struct BroadcastLikeOptions {
+  /// The axes of lhs to repeat; None, of either one: all.
+  Shape lhs_axes = {};
+  /// The axes of rhs with the new extents, one for each of lhs_axes.
+  Shape rhs_axes = {};
+  std::string name = {};  ///< of the node
+};
+
 /// Arguments of F::Crop.
 struct CropOptions {
   /// The first row and column that are kept. (): 0. Default: ().
@@ -183,6 +192,30 @@ struct LRNOptions {
   std::optional<Number> knorm = {};
   /// The number of channels of a window, odd. Required.
   std::int64_t nsize = 0;
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::MakeLoss.
+struct MakeLossOptions {
+  /// The gradient of each element. Default: 1.0.
+  std::optional<Number> grad_scale = {};
+  /// With normalization valid: elements above it are counted. Default: 0.0.
+  std::optional<Number> valid_thresh = {};
+  /// The divisor of the gradient: the first extent, 1, or the number of valid elements. Default: null.
+  std::optional<std::string> normalization = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::reshape_like.
+struct ReshapeLikeOptions {
+  /// The first replaced axis of lhs; None: 0.
+  std::optional<std::int64_t> lhs_begin = {};
+  /// The axis of lhs after the last replaced one; None: the rank of lhs.
+  std::optional<std::int64_t> lhs_end = {};
+  /// The first axis of rhs to take; None: 0.
+  std::optional<std::int64_t> rhs_begin = {};
+  /// The axis of rhs after the last one to take; None: the rank of rhs.
+  std::optional<std::int64_t> rhs_end = {};
   std::string name = {};  ///< of the node
 };
 
@@ -444,6 +477,8 @@ struct NormOptions {
   Axes axis = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
+  /// The dtype of the result; None: that of data. The norm is computed before it is converted.
+  std::optional<DType> out_dtype = {};
   std::string name = {};  ///< of the node
 };
 

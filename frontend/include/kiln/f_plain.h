@@ -71,6 +71,10 @@ class KILN_API PlainFunctions {
   /// 1 where lhs <= rhs, else 0. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to each other. Of
   /// NaN: 0 if lhs or rhs is NaN. No gradient: zeros. `kiln ops broadcast_lesser_equal` has the rest.
   static Tensor broadcast_lesser_equal(const Tensor& lhs, const Tensor& rhs, Where where = Where::current());
+  /// Repeats axes of lhs that have extent 1 to the shape of rhs. Shapes: lhs (a, b, ...), rhs (A, B, ...) ->
+  /// (A, B, ...); A = a, or any A if a is 1. `kiln ops broadcast_like` has the rest.
+  static Tensor broadcast_like(const Tensor& lhs, const Tensor& rhs, const BroadcastLikeOptions& options = {},
+                               Where where = Where::current());
   /// 1 where both lhs and rhs are not 0, else 0. Shapes: lhs (L), rhs (R) -> (B); B is L and R broadcast to
   /// each other. NaN is not 0, so that it counts as true. No gradient: zeros.
   /// `kiln ops broadcast_logical_and` has the rest.
@@ -212,6 +216,10 @@ class KILN_API PlainFunctions {
   /// x as a loss: its gradient is 1, whatever the gradient of the result is. `kiln ops make_loss` has the
   /// rest.
   static Tensor make_loss(const Tensor& data, Where where = Where::current());
+  /// x as a loss: its gradient is grad_scale, whatever the gradient of the result is. `kiln ops MakeLoss` has
+  /// the rest.
+  static Tensor MakeLoss(const Tensor& data, const MakeLossOptions& options = {},
+                         Where where = Where::current());
   /// The negation of x. `kiln ops negative` has the rest.
   static Tensor negative(const Tensor& data, Where where = Where::current());
   /// Ones of the shape and dtype of x. No gradient: zeros. `kiln ops ones_like` has the rest.
@@ -224,6 +232,11 @@ class KILN_API PlainFunctions {
   static Tensor reciprocal(const Tensor& data, Where where = Where::current());
   /// x where it is positive, else 0. `kiln ops relu` has the rest.
   static Tensor relu(const Tensor& data, Where where = Where::current());
+  /// Gives the elements of lhs the shape of rhs, or some axes of lhs the extents of some of rhs. Shapes: lhs
+  /// (a..., b..., c...), rhs (d..., e..., f...) -> (a..., e..., c...), as many elements as lhs; b are the
+  /// axes lhs_begin to lhs_end, e are rhs_begin to rhs_end. `kiln ops reshape_like` has the rest.
+  static Tensor reshape_like(const Tensor& lhs, const Tensor& rhs, const ReshapeLikeOptions& options = {},
+                             Where where = Where::current());
   /// Rounds x to the nearest integer; halves go down. No gradient: zeros. `kiln ops rint` has the rest.
   static Tensor rint(const Tensor& data, Where where = Where::current());
   /// Rounds x to the nearest integer; halves go away from zero. No gradient: zeros. `kiln ops round` has the
