@@ -57,6 +57,10 @@ CompileOptions on_device(CompileOptions options, Device device);
 std::shared_ptr<const Executable> compile(const ir::Graph& graph,
                                           const CompileOptions& options = default_options());
 
+/// Lists a request in the index of the folder of dumps, if there is one: the request has code already, and
+/// compiles none. Throws kiln::Error if the index cannot be written.
+void list_reused_dump(const CompileOptions& options);
+
 /// The same up to the plan, whose kernels are not loaded: for GPUs too.
 ExecutablePlan compile_plan(const ir::Graph& graph, const CompileOptions& options);
 

@@ -41,6 +41,19 @@ std::string name_part(std::string_view text) {
 
 constinit Mutex index_mutex;
 
+/// The number of a dumped request, in the order of the process: "007".
+std::string next_number() {
+  static std::atomic<int> count{0};
+  return fmt::format("{:03}", count++);
+}
+
+/// The sentence of a request in the index: one line.
+std::string index_text(const CompilePurpose& purpose, const std::string& otherwise) {
+  std::string text = purpose.text.empty() ? otherwise : purpose.text;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 /// Adds the folder's line to the index, in the place of an earlier process's line.
 void add_to_index(const fs::path& dir, const std::string& folder, const std::string& text) {
   const std::lock_guard lock(index_mutex);
@@ -58,8 +71,7 @@ void add_to_index(const fs::path& dir, const std::string& folder, const std::str
 }
 
 fs::path make_folder(const std::string& dir, const std::string& graph, const CompilePurpose& purpose) {
-  static std::atomic<int> count{0};
-  std::string name = fmt::format("{:03}", count++);
+  std::string name = next_number();
   for (const std::string& part : {name_part(graph), name_part(purpose.inputs), name_part(purpose.reason)})
     if (!part.empty()) name += "_" + part;
   const fs::path folder = fs::path(dir) / name;
@@ -69,9 +81,7 @@ fs::path make_folder(const std::string& dir, const std::string& graph, const Com
   // An earlier process may have left some.
   fs::remove_all(folder / "passes", error);
   for (const auto& [stage, file] : stage_files) fs::remove(folder / file, error);
-  std::string text = purpose.text.empty() ? graph : purpose.text;
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  add_to_index(dir, name, text);
+  add_to_index(dir, name, index_text(purpose, graph));
   return folder;
 }
 
@@ -122,3 +132,10 @@ void Stages::add_pass(std::string_view pass, std::string_view text) {
 }
 
 }  // namespace kiln::codegen
+
+void kiln::list_reused_dump(const CompileOptions& options) {
+  using namespace codegen;
+  if (options.dump_dir.empty()) return;
+  add_to_index(options.dump_dir, next_number() + " (no folder: equal code exists)",
+               index_text(options.purpose, "equal code"));
+}

@@ -161,6 +161,33 @@ TEST_CASE("changes of the network, by path") {
   CHECK(only(net, Kind::options) == "hybridize() was called again");
 }
 
+TEST_CASE("changes that leave the network as it was are named") {
+  Deep net = hybridized_deep();
+  net.cast(DType::f64);
+  net.cast(DType::f32);
+  net(ones({2, 3}));
+  CHECK_THAT(only(net, Kind::block), Contains("the block " + net.name() + " (") && Contains(") was cast"));
+
+  struct Weighted : HybridBlock {
+    Parameter weight = params().get("weight", {2, 3});
+    Tensor hybrid_forward(F&, const Tensor& x) override {
+      return weight.lr_mult() > 0.5 ? x * weight.data() : x + weight.data();
+    }
+  };
+  Weighted weighted;
+  weighted.initialize();
+  weighted.hybridize();
+  weighted(ones({2, 3}));
+  const std::string name = "the parameter '" + weighted.weight.name() + "' ";
+  weighted.weight.set_lr_mult(0.25);
+  weighted(ones({2, 3}));
+  CHECK(only(weighted, Kind::parameter) == name + "has another lr_mult, which hybrid_forward reads");
+  weighted.weight = Parameter("other", {2, 3});
+  weighted.weight.initialize();
+  weighted(ones({2, 3}));
+  CHECK(only(weighted, Kind::parameter) == name + "was replaced");
+}
+
 TEST_CASE("a stale recording of the same signature is nearer than one of another size") {
   Deep net = hybridized_deep();
   net(ones({5, 3}));
@@ -278,6 +305,13 @@ TEST_CASE("folders of dumps are named by network, signature and reason, and have
     CHECK(fs::file_size(folder.path / name / "7_plan.txt") > 0);
     CHECK(lines[i].find(net.name() + " was recorded for float32 (") == name.size() + 2);
   }
+  net.cast(DType::f64);
+  net.cast(DType::f32);
+  net(ones({5, 3}));  // its code exists: the recording is listed, and has no folder
+  std::ifstream again(folder.path / "index.txt");
+  std::string last;
+  for (std::string line; std::getline(again, line);) last = line;
+  CHECK_THAT(last, Contains("(no folder: equal code exists): " + net.name()) && Contains("was cast"));
 }
 
 // Run with KILN_LOG=compile or KILN_LOG=compile,json, see CMakeLists.txt.

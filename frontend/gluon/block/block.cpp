@@ -45,7 +45,7 @@ void Block::leave_for(const Block& o) {
   if (!state_ || !o.state_ || state_ == o.state_) return;
   state_->structure->left_for = o.state_->structure;
   // While recording, handles are local variables of hybrid_forward.
-  if (!Trace::current()) state_->structure->changed();
+  if (!Trace::current()) state_->structure->changed("was assigned another block");
 }
 bool Block::left_for(const Block& o) const {
   return state_->structure->left_for.lock() == o.state_->structure;
@@ -82,7 +82,7 @@ void Block::register_child(std::shared_ptr<Block> block, const std::string& name
          line_prefix(where), block->name(), block->class_name());
   if (block->state_ == state_) fail("{}A block cannot be its own child", line_prefix(where));
   block->state();
-  s.structure->changed();
+  s.structure->changed("got a child");
   const std::string key = name.empty() ? std::to_string(s.children.size()) : name;
   for (auto& [other, child] : s.children) {
     if (other != key) continue;
@@ -180,7 +180,7 @@ void Block::apply(const std::function<void(Block&)>& fn) {
 void Block::cast(DType dtype) {
   for (const auto& [key, child] : children()) child->cast(dtype);
   params().cast(dtype);
-  state().structure->changed();
+  state().structure->changed("was cast");
 }
 
 void Block::hybridize(const HybridizeOptions& options) const {

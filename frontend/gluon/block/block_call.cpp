@@ -21,7 +21,7 @@ HookHandle Block::register_forward_pre_hook(PreHook hook) const {
   HookHandle handle;
   handle.block_ = state_;
   handle.id_ = state_->next_hook++;
-  state_->structure->changed();
+  state_->structure->changed("got a hook");
   state_->hooks.push_back({handle.id_, std::move(hook), nullptr});
   return handle;
 }
@@ -30,7 +30,7 @@ HookHandle Block::register_forward_hook(Hook hook) const {
   HookHandle handle;
   handle.block_ = state_;
   handle.id_ = state_->next_hook++;
-  state_->structure->changed();
+  state_->structure->changed("got a hook");
   state_->hooks.push_back({handle.id_, nullptr, std::move(hook)});
   return handle;
 }
@@ -38,7 +38,7 @@ HookHandle Block::register_forward_hook(Hook hook) const {
 void HookHandle::detach() {
   if (const auto block = block_.lock())
     if (std::erase_if(block->hooks, [&](const auto& h) { return h.id == id_; }) != 0)
-      block->structure->changed();
+      block->structure->changed("lost a hook");
   block_.reset();
 }
 

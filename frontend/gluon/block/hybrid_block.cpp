@@ -31,7 +31,7 @@ void HybridBlock::set_active(const HybridizeOptions& options) const {
   s.active = options.active;
   s.options = options;
   s.options.check = options.check | check_from_environment();
-  s.hybridized->changed();
+  s.hybridized->changed("was hybridized");
   s.latest = nullptr;
   for (const Parameter& p : s.params)
     ParameterAccess::set_weights(p, options.active ? options.weights : Weights::keep);

@@ -231,6 +231,11 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
 /// Compiles the recording, or takes the code of an equal one of the block.
 void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& graph) {
   const HybridizeOptions& o = call.options;
+  CompileOptions options = on_device(default_options(), call.signature.device);
+  options.precision = call.precision();
+  options.fuse = options.fuse && o.fuse;
+  if (!o.dump_dir.empty()) options.dump_dir = o.dump_dir;
+  detail::set_purpose(options, call.reason);
   // A report describes code that is compiled for it.
   if (!ReportScope::current()) {
     const std::lock_guard lock(block.recordings_mutex);
@@ -243,14 +248,10 @@ void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& 
         call.executable = other->executable;
         call.joint = other->joint;
         call.reason.kernels_reused = call.executable->plan().kernels.size();
+        list_reused_dump(options);
         return;
       }
   }
-  CompileOptions options = on_device(default_options(), call.signature.device);
-  options.precision = call.precision();
-  options.fuse = options.fuse && o.fuse;
-  if (!o.dump_dir.empty()) options.dump_dir = o.dump_dir;
-  detail::set_purpose(options, call.reason);
   call.executable = compile(graph, options);
   call.reason.kernels_compiled = call.executable->plan().kernels_compiled;
   call.reason.kernels_reused = call.executable->plan().kernels_reused;

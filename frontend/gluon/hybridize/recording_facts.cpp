@@ -40,7 +40,7 @@ struct NetworkParts {
     const BlockState& state = BlockAccess::state(block);
     if (!names.emplace(state.structure.get(), path.empty() ? block.name() : path).second) return;
     parts.push_back({path, fmt::format("{} ({})", block.name(), block.class_name()), state.serial,
-                     state.structure->count(), state.hooks.size()});
+                     state.structure->count(), state.hooks.size(), state.structure->latest()});
     for (const auto& [key, child] : state.children) add(*child, path.empty() ? key : path + "." + key);
   }
 };
@@ -56,8 +56,9 @@ std::vector<Param> params_of(const HybridBlock& block) {
   std::vector<Param> params;
   for (const Parameter& p : block.collect_params()) {
     const std::shared_ptr<ParameterState>& state = ParameterAccess::handle(p);
-    params.push_back(
-        {p.name(), state, p.dtype(), p.device(), state->revision->count(), state->options_revision->count()});
+    params.push_back({p.name(), state, p.dtype(), p.device(), state->revision->count(),
+                      state->options_revision->count(), state->revision->latest(),
+                      state->options_revision->latest()});
   }
   return params;
 }
@@ -211,14 +212,15 @@ class FactComparison {
     const NetworkFacts &a = *was_.network, &b = *now_.network;
     for (std::size_t i = 0; i < std::min(a.parts.size(), b.parts.size()); ++i)
       if (a.parts[i].changes != b.parts[i].changes)
-        return add(Kind::block, fmt::format("the block {} was changed, as by a cast or another parameter",
-                                            b.parts[i].name));
-    for (std::size_t i = 0; i < std::min(a.parameters.size(), b.parameters.size()); ++i)
-      if (a.parameters[i].changes != b.parameters[i].changes ||
-          a.parameters[i].option_changes != b.parameters[i].option_changes)
-        return add(Kind::parameter, fmt::format("the parameter '{}' was replaced, or its options, which "
-                                                "hybrid_forward reads, were changed",
-                                                b.parameters[i].name));
+        return add(Kind::block, fmt::format("the block {} {}", b.parts[i].name, b.parts[i].latest_change));
+    for (std::size_t i = 0; i < std::min(a.parameters.size(), b.parameters.size()); ++i) {
+      const Param &x = a.parameters[i], &y = b.parameters[i];
+      if (x.changes != y.changes)
+        return add(Kind::parameter, fmt::format("the parameter '{}' {}", y.name, y.latest_change));
+      if (x.option_changes != y.option_changes)
+        return add(Kind::parameter, fmt::format("the parameter '{}' {}, which hybrid_forward reads", y.name,
+                                                y.latest_option_change));
+    }
     if (was_.read.size() != now_.read.size() || was_.captured.size() != now_.captured.size())
       return add(Kind::array, "hybrid_forward reads other arrays");
     add(Kind::dropped, "its recording was dropped, as the one that was called longest ago");

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kiln::detail {
@@ -19,6 +20,7 @@ struct NetworkFacts {
     std::string name;  ///< "dense0 (Dense)"
     std::uint64_t serial = 0, changes = 0;
     std::size_t hooks = 0;
+    std::string_view latest_change;  ///< "was cast"
     bool operator==(const Part&) const = default;
   };
   struct Param {
@@ -27,6 +29,7 @@ struct NetworkFacts {
     DType dtype;
     Device device;
     std::uint64_t changes = 0, option_changes = 0;
+    std::string_view latest_change, latest_option_change;
   };
   std::vector<Part> parts;
   std::vector<Param> parameters;

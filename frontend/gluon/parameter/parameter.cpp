@@ -29,9 +29,9 @@ const T& read_option(const ParameterState& p, const T& value) {
   detail::depend_on(p.options_revision);
   return value;
 }
-void set_number(ParameterState& p, double& option, double v) {
+void set_number(ParameterState& p, double& option, double v, const char* how) {
   if (std::bit_cast<std::uint64_t>(std::exchange(option, v)) != std::bit_cast<std::uint64_t>(v))
-    p.options_revision->changed();
+    p.options_revision->changed(how);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Parameter& Parameter::operator=(Parameter&& o) {
   if (state_ && !Trace::current()) {
     const ParameterState& own = ParameterAccess::own_state(*this);
     const bool other = !o.state_ || &own != &ParameterAccess::own_state(o);
-    if (other && own.stands != ParameterState::Stands::undecided) state_->revision->changed();
+    if (other && own.stands != ParameterState::Stands::undecided) state_->revision->changed("was replaced");
   }
   state_ = std::move(o.state_);
   return *this;
@@ -70,23 +70,23 @@ GradReq Parameter::grad_req() const { return read_option(*state_, state_->option
 void Parameter::set_grad_req(GradReq req) {
   const GradReq now = state_->options.differentiable ? req : GradReq::null;
   if (std::exchange(state_->options.grad_req, now) == now) return;
-  state_->options_revision->changed();
+  state_->options_revision->changed("has another grad_req");
   if (is_initialized()) state_->attach_gradient();
 }
 double Parameter::lr_mult() const { return read_option(*state_, state_->options.lr_mult); }
 void Parameter::set_lr_mult(double v, std::source_location where) {
   at_line(where, [&] { check_multipliers(name(), v, wd_mult()); });
-  set_number(*state_, state_->options.lr_mult, v);
+  set_number(*state_, state_->options.lr_mult, v, "has another lr_mult");
 }
 double Parameter::wd_mult() const { return read_option(*state_, state_->options.wd_mult); }
 void Parameter::set_wd_mult(double v, std::source_location where) {
   at_line(where, [&] { check_multipliers(name(), lr_mult(), v); });
-  set_number(*state_, state_->options.wd_mult, v);
+  set_number(*state_, state_->options.wd_mult, v, "has another wd_mult");
 }
 const Initializer& Parameter::init() const { return read_option(*state_, state_->options.init); }
 void Parameter::set_init(const Initializer& v) {
   state_->options.init = v;
-  state_->options_revision->changed();
+  state_->options_revision->changed("has another init");
 }
 
 std::string Parameter::str() const {

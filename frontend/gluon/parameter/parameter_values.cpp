@@ -265,7 +265,7 @@ void Parameter::cast(DType dtype) {
   s.symbol.reset();
   if (s.options.dtype == dtype) return;
   s.options.dtype = dtype;
-  s.revision->changed();
+  s.revision->changed("was cast");
   if (!s.ready) return;
   Tensor converted = detail::TensorAccess::empty(s.shape, dtype, s.data.device());
   converted.copy_from(HostElements(s.data).data(), s.data.dtype());
@@ -289,7 +289,7 @@ void Parameter::move(Device device) {
   ParameterState& s = *state_;
   const DeviceScope exists(device);
   std::lock_guard lock(s.mutex);
-  if (!s.ready && std::exchange(s.device, device) != device) s.revision->changed();
+  if (!s.ready && std::exchange(s.device, device) != device) s.revision->changed("was given another device");
   s.device = device;
   if (!s.ready || s.data.device() == device) return;
   const autograd::Pause pause(is_training());
@@ -297,7 +297,7 @@ void Parameter::move(Device device) {
   const Tensor gradient = before ? before->grad : Tensor();
   const bool fresh = before && before->fresh;
   s.data = s.data.to(device);
-  s.revision->changed();
+  s.revision->changed("was given another device");
   allow_release(s);
   if (s.constant) return;
   s.attach_gradient();

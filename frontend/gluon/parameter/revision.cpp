@@ -74,7 +74,7 @@ bool AttrOwner::read() const {
 void AttrOwner::note(const std::string& value) const {
   if (current) current->add(AttributeRead{revision_.get(), name_, value});
 }
-void AttrOwner::changed() const { revision_->changed(); }
+void AttrOwner::changed() const { revision_->changed("has an Attr that was assigned"); }
 bool AttrOwner::left_for(const AttrOwner& o) const { return revision_->left_for.lock() == o.revision_; }
 
 }  // namespace kiln::detail

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -21,7 +22,9 @@ inline std::atomic<std::uint64_t> structure_epoch{1};
 /// run concurrently.
 class Revision {
  public:
-  void changed() {
+  /// `how`: a literal that continues "the block x ...", as "was cast"; messages quote it.
+  void changed(const char* how) {
+    latest_.store(how, std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_relaxed);
     raise();
   }
@@ -31,6 +34,8 @@ class Revision {
     raise();
   }
   std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+  /// How the latest change was made; empty before the first one.
+  std::string_view latest() const { return latest_.load(std::memory_order_relaxed); }
   bool alive() const { return alive_.load(std::memory_order_relaxed); }
   /// For a block: the target of the latest assignment to one of its handles. Members with a reference to
   /// their block are assigned right after it, and recognise by this that they follow it.
@@ -43,6 +48,7 @@ class Revision {
     if (watched_.load(std::memory_order_relaxed)) structure_epoch.fetch_add(1, std::memory_order_relaxed);
   }
   std::atomic<std::uint64_t> count_{0};
+  std::atomic<const char*> latest_{""};
   std::atomic<bool> alive_{true}, watched_{false};
 };
 
