@@ -15,29 +15,27 @@ using PeakVector512 = float __attribute__((vector_size(64)));
 constexpr int chains = 12;
 constexpr std::int64_t peak_steps = 20'000;
 
-/// One fused multiply-add of each chain.
-template <class Vector>
-[[gnu::always_inline]] inline void fused(Vector& s, const Vector& x, const Vector& y) {
-  asm volatile("vfmadd231ps %2, %1, %0" : "+v"(s) : "v"(x), "v"(y));
-}
-/// The two instructions of processors without fused ones.
-[[gnu::always_inline]] inline void two_steps(float& s, const float& x, const float& y) {
-  asm volatile("mulss %1, %0\n\taddss %2, %0" : "+x"(s) : "x"(x), "x"(y));
-}
+/// One instruction of the chain `s`: a fused multiply-add, or the two instructions of processors without one.
+#define KILN_FUSED_STEP(s) asm volatile("vfmadd231ps %2, %1, %0" : "+v"(s) : "v"(x), "v"(y));
+#define KILN_TWO_STEPS(s) asm volatile("mulss %1, %0\n\taddss %2, %0" : "+x"(s) : "x"(x), "x"(y));
 
-template <class Vector, void (*step)(Vector&, const Vector&, const Vector&)>
-[[gnu::always_inline]] inline void run_chains() {
-  const Vector x = Vector{} + 0.5F, y = Vector{} + 0.25F;
-  Vector a = x, b = x, c = x, d = x, e = x, f = x, g = x, h = x, i = x, j = x, k = x, l = x;
-  for (std::int64_t n = 0; n < peak_steps; ++n) {
-    step(a, x, y), step(b, x, y), step(c, x, y), step(d, x, y);
-    step(e, x, y), step(f, x, y), step(g, x, y), step(h, x, y);
-    step(i, x, y), step(j, x, y), step(k, x, y), step(l, x, y);
+/// Runs all chains of vectors with a STEP. A macro: the asm needs the instruction set of its own function,
+/// and a template has none.
+#define KILN_RUN_CHAINS(VECTOR, STEP)                                                                 \
+  {                                                                                                   \
+    using Vector = VECTOR;                                                                            \
+    const Vector x = Vector{} + 0.5F, y = Vector{} + 0.25F;                                           \
+    Vector a = x, b = x, c = x, d = x, e = x, f = x, g = x, h = x, i = x, j = x, k = x, l = x;        \
+    for (std::int64_t n = 0; n < peak_steps; ++n) {                                                   \
+      STEP(a) STEP(b) STEP(c) STEP(d) STEP(e) STEP(f) STEP(g) STEP(h) STEP(i) STEP(j) STEP(k) STEP(l) \
+    }                                                                                                 \
   }
-}
-[[gnu::target("avx512f")]] void run_avx512() { run_chains<PeakVector512, fused<PeakVector512>>(); }
-[[gnu::target("avx2,fma")]] void run_avx2() { run_chains<PeakVector256, fused<PeakVector256>>(); }
-void run_scalar() { run_chains<float, two_steps>(); }
+[[gnu::target("avx512f")]] void run_avx512() { KILN_RUN_CHAINS(PeakVector512, KILN_FUSED_STEP) }
+[[gnu::target("avx2,fma")]] void run_avx2() { KILN_RUN_CHAINS(PeakVector256, KILN_FUSED_STEP) }
+void run_scalar() { KILN_RUN_CHAINS(float, KILN_TWO_STEPS) }
+#undef KILN_FUSED_STEP
+#undef KILN_TWO_STEPS
+#undef KILN_RUN_CHAINS
 
 }  // namespace
 

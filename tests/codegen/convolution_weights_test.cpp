@@ -163,7 +163,7 @@ TEST_CASE("gradients of weights of views, of both operands, and of the gradient 
     const Tensor x = values(c.input(), DType::f64, 1), w = values(c.weights(), DType::f64, 2);
     // The data transposed and sliced before, the result used twice.
     const Net::Body body = [&](F& f, const Tensors& in) {
-      const Tensor turned = f.reverse(f.transpose(in[0], {0, 1, 3, 2}), {.axis = {2}});
+      const Tensor turned = f.reverse(f.transpose(in[0], {0, 1, 3, 2}), Shape{2});
       const Tensor y = f.Convolution(f.transpose(turned, {0, 1, 3, 2}), in[1], options(c));
       return Tensors{y * y, f.sum(y, {.axis = {2}})};
     };

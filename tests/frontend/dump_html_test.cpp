@@ -11,7 +11,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr DumpHtmlOptions brief{.seconds = 0.01};
+const DumpHtmlOptions brief{.seconds = 0.01};
 
 std::string text_of_file(const std::filesystem::path& path) {
   std::ostringstream text;

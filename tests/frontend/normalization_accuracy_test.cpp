@@ -23,7 +23,7 @@ struct Affine {
 Tensor beta_everywhere(const Affine& affine, const Shape& shape, int axis) {
   Shape one = Shape::filled(shape.rank(), 1);
   one[static_cast<std::size_t>(axis)] = shape[static_cast<std::size_t>(axis)];
-  return nd::broadcast_to(affine.beta.reshape(one), {.shape = shape});
+  return nd::broadcast_to(affine.beta.reshape(one), shape);
 }
 
 Tensor batch_norm(F& f, const Tensor& x, const Affine& a, const Tensor& mean, const Tensor& variance,

@@ -14,7 +14,7 @@ using namespace kiln;
 
 namespace {
 
-constexpr HybridizeOptions releasing{.weights = Weights::release};
+const HybridizeOptions releasing{.weights = Weights::release};
 
 std::size_t live() { return memory_report(DeviceScope::current()).live_bytes; }
 

@@ -95,7 +95,7 @@ TEST_CASE("operators of integers have gradients of integers", "[integer_gradient
   CHECK(KILN_OF(to_float(f.floor(n)) * weights()) == Floats{0, 0, 0, 0});
   CHECK(KILN_OF(to_float(n > 1) * weights()) == Floats{0, 0, 0, 0});
   CHECK(KILN_OF(to_float(f.stack({n, n}))) == Floats{2, 2, 2, 2});
-  CHECK(KILN_OF(to_float(f.reverse(n, {.axis = {0}})) * weights()) == Floats{0, 30, -2, 1});
+  CHECK(KILN_OF(to_float(f.reverse(n, Shape{0})) * weights()) == Floats{0, 30, -2, 1});
   CHECK(KILN_OF(to_float(f.BlockGrad(n)) + x) == Floats{1, 1, 1, 1});
   CHECK(KILN_OF(f.where(n, x, -x)) == Floats{1, 1, 1, 1});
   CHECK(KILN_OF(f.take(x, to_int(f.abs(x)), {.mode = "clip"}) * weights()) == Floats{0, 1.7f, -2.6f, 30.3f});
