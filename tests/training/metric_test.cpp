@@ -240,7 +240,7 @@ TEST_CASE("a metric of the program's own, and several as one", "[metric]") {
   largest.update({Tensor{1.0f}}, {Tensor{3.0f}, Tensor{5.0f}});
   largest.update({Tensor{1.0f}}, {Tensor{4.0f}});
   CHECK(largest.value() == 3.5);
-  CHECK_THAT(error_of([] { metric::CustomMetric(metric::CustomMetric::Function()); }), Contains("function"));
+  CHECK_THAT(error_of([] { metric::CustomMetric(metric::CustomMetric::Function{}); }), Contains("function"));
 
   const auto shared = std::make_shared<metric::Accuracy>();
   metric::CompositeEvalMetric composite({shared});

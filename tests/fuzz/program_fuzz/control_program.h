@@ -37,7 +37,7 @@ struct Step {
   double number = 0;
   std::vector<int> made = {};  ///< the variables that it defines
   std::vector<int> inputs = {};
-  std::vector<Body> bodies = {};
+  std::vector<Body> bodies;
 };
 
 struct Body {
