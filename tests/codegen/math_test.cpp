@@ -53,7 +53,8 @@ std::vector<T> arguments() {
     x.push_back(static_cast<T>(uniform() * 2.2 - 1.1));
     x.push_back(static_cast<T>(uniform() * 40 - 20));
     x.push_back(static_cast<T>(uniform() * 1600 - 800));
-    x.push_back(static_cast<T>(1 + std::ldexp(uniform() - 0.5, -static_cast<int>(random() % 24))));
+    const int scale = -static_cast<int>(random() % 24);
+    x.push_back(static_cast<T>(1 + std::ldexp(uniform() - 0.5, scale)));
   }
   return x;
 }
