@@ -371,6 +371,11 @@ Value by_convolutions(Primitives& p, Value g, Value weight, const ConvSpec& spec
 
 }  // namespace
 
+void fail_without_outputs(const Window& w, const std::string& data) {
+  fail("kernel {}, stride {} and pad {} leave nothing of data {}", w.kernel.str(), w.stride.str(),
+       w.pad_low.str(), data);
+}
+
 Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec,
                              const Shape& adjust) {
   const Window& w = spec.window;
@@ -381,9 +386,7 @@ Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpe
     if (elements < 1) fail("a transposed convolution needs pixels, got {}", data.str());
     const std::int64_t outputs = times(w.stride[at(i)], elements - 1) + 1 + reach - w.pad_low[at(i)] -
                                  w.pad_high[at(i)] + adjust[at(i)];
-    if (outputs < 1)
-      fail("kernel {}, stride {} and pad {} leave nothing of data {}", w.kernel.str(), w.stride.str(),
-           w.pad_low.str(), data.str());
+    if (outputs < 1) fail_without_outputs(w, data.str());
     axes.push_back(
         {w.kernel[at(i)], w.stride[at(i)], w.dilate[at(i)], reach - w.pad_low[at(i)], elements, outputs});
   }

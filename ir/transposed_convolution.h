@@ -2,6 +2,8 @@
 #pragma once
 #include "ir/primitives.h"
 
+#include <string>
+
 namespace kiln::ir {
 
 /// The gradient of the convolution `spec` with respect to its data, at g of (N, C, spatial...). The weight is
@@ -17,5 +19,8 @@ namespace kiln::ir {
 /// tap: these are a product of matrices, too. Its gradients are a convolution and its weights' gradient, not
 /// sums of the phases' gradients (ir/convolution_gradients.h).
 Value transposed_convolution(Primitives& p, Value g, Value weight, const ConvSpec& spec, const Shape& adjust);
+
+/// Throws the error of a window that leaves no output of data of the shape `data`.
+[[noreturn]] void fail_without_outputs(const Window& w, const std::string& data);
 
 }  // namespace kiln::ir

@@ -26,11 +26,7 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
     fail(Mistake::weight_does_not_fit,
          "Shape inconsistent, Provided = {}, inferred shape={}: the weight does not fit data of the shape {}",
          weight.str(), expected.str(), data.str());
-  for (int i = 0; i < kernel.rank(); ++i)
-    if (times(spec.window.dilate[at(i)], kernel[at(i)] - 1) - data[at(i + 2)] >=
-        times(2, spec.window.pad_low[at(i)]))
-      fail(Mistake::window_too_large, "kernel size exceed input: kernel {} on data {} with pad {}",
-           kernel.str(), data.str(), spec.window.pad_low.str());
+  require_windows_fit(data, spec.window);
   for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "Convolution");
   Value image = widen_factor(p, in[0]), filter = widen_factor(p, in[1]);
   Value y = p.convolution(image, filter, spec);
@@ -49,6 +45,7 @@ void convolution_shape(ShapeFacts& f, const Attrs& a) {
   f.is(Axis{weight, 0}, count_of(a, "num_filter"));
   f.is(Axis{out, 1}, count_of(a, "num_filter"));
   if (f.in.size() > 2) f.is(f.in[2], Shape{count_of(a, "num_filter")});
+  require_windows_fit(data, w);
   for (int i = 0; i < n; ++i) {
     f.is(Axis{weight, i + 2}, w.kernel[at(i)]);
     window_shape(f, {data, i + 2}, {out, i + 2}, w.dilate[at(i)] * (w.kernel[at(i)] - 1) + 1, w.stride[at(i)],
@@ -112,8 +109,11 @@ void deconvolution_shape(ShapeFacts& f, const Attrs& a) {
     if (target.rank() == n) f.is(Axis{out, i + 2}, target[at(i)]);
     if (!target.empty() || adjust.rank() != n) continue;
     const std::int64_t reach = w.dilate[at(i)] * (w.kernel[at(i)] - 1) + 1;
-    f.linear({data, i + 2}, {out, i + 2}, w.stride[at(i)],
-             reach - w.stride[at(i)] - 2 * w.pad_low[at(i)] + adjust[at(i)]);
+    const std::int64_t more = reach - w.stride[at(i)] - 2 * w.pad_low[at(i)] + adjust[at(i)];
+    const std::int64_t extent = Axis{data, i + 2}.get();
+    if (more <= 0 && extent != unknown && extent <= -more / w.stride[at(i)])
+      ir::fail_without_outputs(w, data.str());
+    f.linear({data, i + 2}, {out, i + 2}, w.stride[at(i)], more);
   }
 }
 
@@ -130,6 +130,7 @@ Values im2col(Primitives& p, Args in, const Attrs& a) {
   require_sizes("stride", stride, n, 1);
   require_sizes("dilate", dilate, n, 1);
   require_sizes("pad", pad, n, 0);
+  require_windows_fit(data, {kernel, stride, dilate, pad, pad});
   if (kernel.elements() > 1 << 12) fail("the kernel {} is too large for im2col", kernel.str());
   Shape around{0, 0};
   for (std::int64_t v : pad) around.push_back(v);
@@ -139,9 +140,6 @@ Values im2col(Primitives& p, Args in, const Attrs& a) {
   Shape step{1, 1}, counts;
   for (int i = 0; i < n; ++i) {
     const std::int64_t room = data[at(i + 2)] - times(dilate[at(i)], kernel[at(i)] - 1) - 1;
-    if (room < 0)
-      fail(Mistake::window_too_large, "kernel size exceed input: kernel {} on data {}", kernel.str(),
-           data.str());
     step.push_back(stride[at(i)]);
     counts.push_back(room / stride[at(i)] + 1);
   }

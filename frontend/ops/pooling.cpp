@@ -63,6 +63,16 @@ Value with_outside_windows(Primitives& p, Value maxima, const Shape& in, const i
   return maxima;
 }
 
+/// The attributes kernel, stride and pad for `spatial` axes.
+ir::Window pooling_window(const Attrs& a, int spatial) {
+  const Shape pad = or_all(a.tuple("pad"), spatial, 0);
+  ir::Window w{a.tuple("kernel"), or_all(a.tuple("stride"), spatial, 1), Shape::filled(spatial, 1), pad, pad};
+  require_sizes("kernel", w.kernel, spatial, 1);
+  require_sizes("stride", w.stride, spatial, 1);
+  require_sizes("pad", w.pad_low, spatial, 0);
+  return w;
+}
+
 Values pooling(Primitives& p, Args in, const Attrs& a) {
   require_channels_first(a);
   const Shape data = p.shape(in[0]);
@@ -102,21 +112,15 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
   const Shape& kernel = a.tuple("kernel");
   if (kernel.rank() != spatial)
     fail("a kernel {} does not fit data of the shape {}", kernel.str(), data.str());
-  Shape pad = or_all(a.tuple("pad"), spatial, 0), stride = or_all(a.tuple("stride"), spatial, 1);
-  require_sizes("kernel", kernel, spatial, 1);
-  require_sizes("stride", stride, spatial, 1);
-  require_sizes("pad", pad, spatial, 0);
+  ir::Window w = pooling_window(a, spatial);
+  const Shape &pad = w.pad_low, &stride = w.stride;
+  require_windows_fit(data, w);
   const std::string& convention = a.word("pooling_convention");
   if (convention == "same")
     fail("pooling_convention same is not supported by MXNet 1.9.1: use valid or full");
-  ir::Window w{kernel, stride, Shape::filled(spatial, 1), pad, pad};
   Shape out{data[0], data[1]};
   for (int i = 0; i < spatial; ++i) {
-    std::int64_t room = data[at(i + 2)] + times(2, pad[at(i)]) - kernel[at(i)], s = stride[at(i)];
-    if (kernel[at(i)] < 1 || s < 1 || pad[at(i)] < 0 || room < 0)
-      fail(Mistake::window_too_large,
-           "kernel size exceed input: kernel {} on data {} with pad {} and stride {}", kernel.str(),
-           data.str(), pad.str(), stride.str());
+    const std::int64_t room = data[at(i + 2)] + times(2, pad[at(i)]) - kernel[at(i)], s = stride[at(i)];
     std::int64_t extent = (convention == "full" ? (room + s - 1) / s : room / s) + 1;
     out.push_back(extent);
     // The part of a last window beyond the padding (full) contributes nothing.
@@ -152,18 +156,17 @@ void pooling_shape(ShapeFacts& f, const Attrs& a) {
   f.ranks(data, out);
   f.same(Axis{data, 0}, Axis{out, 0});
   f.same(Axis{data, 1}, Axis{out, 1});
-  const bool global = a.boolean("global_pool");
   const int n = data.extents.rank() - 2;
-  const Shape &kernel = a.tuple("kernel"), stride = or_all(a.tuple("stride"), n, 1),
-              pad = or_all(a.tuple("pad"), n, 0);
-  if (!global && (kernel.rank() != n || stride.rank() != n || pad.rank() != n)) return;
-  for (int i = 0; i < n; ++i) {
-    if (global)
-      f.is(Axis{out, i + 2}, 1);
-    else
-      window_shape(f, {data, i + 2}, {out, i + 2}, kernel[at(i)], stride[at(i)], pad[at(i)],
-                   a.word("pooling_convention") == "full");
+  if (a.boolean("global_pool")) {
+    for (int i = 0; i < n; ++i) f.is(Axis{out, i + 2}, 1);
+    return;
   }
+  if (n < 1 || a.tuple("kernel").rank() != n) return;
+  const ir::Window w = pooling_window(a, n);
+  require_windows_fit(data, w);
+  for (int i = 0; i < n; ++i)
+    window_shape(f, {data, i + 2}, {out, i + 2}, w.kernel[at(i)], w.stride[at(i)], w.pad_low[at(i)],
+                 a.word("pooling_convention") == "full");
 }
 int pooling_outputs(const Attrs& a) { return a.word("pool_type") == "max" ? 2 : 1; }
 Values pooling_without_hidden(Primitives& p, Args in, const Attrs& a) {

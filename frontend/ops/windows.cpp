@@ -14,6 +14,18 @@ void require_sizes(std::string_view name, const Shape& sizes, int rank, std::int
     if (s < least || s >= 1 << 30) fail("{} {} must be from {} to 2^30", name, sizes.str(), least);
 }
 
+void require_windows_fit(const ir::PartialShape& data, const ir::Window& w) {
+  if (!data.ranked) return;
+  for (int i = 0; i < w.kernel.rank(); ++i) {
+    const std::int64_t extent = data.extents[at(i + 2)];
+    const std::int64_t needed = w.dilate[at(i)] * (w.kernel[at(i)] - 1) + 1 - 2 * w.pad_low[at(i)];
+    if (extent == ir::PartialShape::unknown || extent >= needed) continue;
+    const bool dense = w.dilate == Shape::filled(w.kernel.rank(), 1);
+    fail(Mistake::window_too_large, "kernel size exceed input: kernel {} on data {} with pad {}{}",
+         w.kernel.str(), data.str(), w.pad_low.str(), dense ? "" : " and dilate " + w.dilate.str());
+  }
+}
+
 void require_channels_first(const Attrs& a) {
   if (a.is_none("layout")) return;
   const std::string& layout = a.word("layout");

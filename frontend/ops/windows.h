@@ -1,6 +1,7 @@
 // Helpers of operators with sliding windows.
 #pragma once
 #include "frontend/ops/common.h"
+#include "ir/shape_rule.h"
 
 /// Helpers of operators with sliding windows.
 namespace kiln::ops {
@@ -9,6 +10,10 @@ namespace kiln::ops {
 Shape or_all(const Shape& given, int rank, std::int64_t fallback);
 /// Validates an attribute of a window, which may come from a file: `rank` numbers from `least` to 2^30.
 void require_sizes(std::string_view name, const Shape& sizes, int rank, std::int64_t least);
+
+/// Throws if a window is larger than the padded image on an axis. `data`: (N, C, spatial...), whose unknown
+/// extents are not validated: shape rules and compositions report this mistake alike.
+void require_windows_fit(const ir::PartialShape& data, const ir::Window& w);
 
 AttrSpec layout_attr();
 /// Throws unless the layout is channels-first.
