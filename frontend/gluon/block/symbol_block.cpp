@@ -135,7 +135,9 @@ SymbolBlock::SymbolBlock(const Symbol& outputs, const std::vector<std::string>& 
     for (const ir::NodePtr& v : nodes) {
       if (s.input_of.contains(v.get())) continue;
       try {
-        s.parameter_of.emplace(v.get(), make_parameter(own, *v, auxiliary));
+        const Parameter p = make_parameter(own, *v, auxiliary);
+        ParameterAccess::state(p).symbol_file = file;
+        s.parameter_of.emplace(v.get(), p);
       } catch (const Error& e) {
         // A second variable of the name, or a shared parameter, of another shape.
         if (e.kind() != Error::Kind::user) throw;

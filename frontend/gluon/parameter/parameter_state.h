@@ -52,6 +52,8 @@ struct ParameterState {
   std::optional<HiddenAttrs> variable_attrs;
   /// Under the lock: fixes them, if they are not fixed yet.
   const HiddenAttrs& fix_variable_attrs();
+  /// The symbol file that SymbolBlock::imports made it from; empty: it has another source.
+  std::string symbol_file;
   /// Whether it is in a dictionary, as the parameters of blocks are: initialize() reaches it.
   bool listed = false;
   /// The variable in composed symbols, shared by all of them.

@@ -53,6 +53,14 @@ void publish(ParameterState& p, Tensor data) {
   p.ready.store(true, std::memory_order_release);
 }
 
+/// ", as net-0000.params," for net-symbol.json; empty if the symbol file has no name of an export.
+std::string exported_with(std::string_view symbol_file) {
+  constexpr std::string_view ending = "-symbol.json";
+  if (!symbol_file.ends_with(ending)) return {};
+  symbol_file.remove_suffix(ending.size());
+  return fmt::format(", as {}-0000.params,", symbol_file);
+}
+
 [[noreturn]] void no_values(const ParameterState& p, std::source_location where) {
   if (p.deferred)
     throw DeferredInitializationError(numbered(
@@ -70,6 +78,12 @@ void publish(ParameterState& p, Tensor data) {
          "constructor {} = params().get(\"{}\", {{...}}). One outside of networks has an initialize() of its "
          "own",
          line_prefix(where), p.name, p.name, p.name);
+  if (!p.symbol_file.empty())
+    fail(Mistake::not_initialized,
+         "{}Parameter '{}' has not been initialized: SymbolBlock::imports() of {} got no file of parameters. "
+         "Give the file that was exported with it{} as the third argument or to load_parameters(). "
+         "initialize() makes new values",
+         line_prefix(where), p.name, p.symbol_file, exported_with(p.symbol_file));
   const std::string unregistered = detail::unregistered_block();
   fail(Mistake::not_initialized, "{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
        unregistered.empty() ? "call initialize() on the network first" : unregistered);
