@@ -42,6 +42,21 @@ void Block::save_parameters(const std::string& path, std::source_location where)
 
 namespace {
 
+constexpr detail::LoadAdvice by_name_advice{
+    ". The file names parameters by the prefixes of their blocks, as files of export_model() do: give this "
+    "network the prefix of the saved one, or read an exported network with SymbolBlock::imports()",
+    "; load with {.ignore_extra = true} to ignore it. The file names parameters by the prefixes of their "
+    "blocks: give this network the prefix of the saved one, or read an exported network with "
+    "SymbolBlock::imports()"};
+
+[[noreturn]] void fail_missing(const std::string& path, const std::string& parameter,
+                               const std::vector<std::string>& names, bool fits) {
+  fail(Mistake::missing_parameter, "{}: there are no values for parameter '{}', only for {}; {}", path,
+       parameter, detail::brief_list(names),
+       fits ? "load with {.allow_missing = true} to keep its current values"
+            : "no array of the file has a name of this network: it was saved from another one");
+}
+
 /// Sets the values of the file at `path`.
 void load(const Block& block, const std::string& path, const LoadOptions& options) {
   std::vector<NamedArray> loaded = load_arrays(path, {});
@@ -49,10 +64,11 @@ void load(const Block& block, const std::string& path, const LoadOptions& option
   collect_paths(block, "", params);
   if (loaded.empty() && params.empty()) return;
   const bool has_paths = std::any_of(loaded.begin(), loaded.end(), [](const NamedArray& a) {
-    return a.name.find('.') != std::string::npos;
+    return a.name.find('.') != std::string::npos && !detail::is_exported_name(a.name);
   });
   if (!has_paths)
-    return detail::load_by_name(block.collect_params(), std::move(loaded), path, options, block.prefix());
+    return detail::load_by_name(block.collect_params(), std::move(loaded), path, options, block.prefix(),
+                                by_name_advice);
 
   std::vector<std::string> names;
   for (const NamedArray& a : loaded) names.push_back(a.name);
@@ -66,11 +82,9 @@ void load(const Block& block, const std::string& path, const LoadOptions& option
         return o.parameter == p.parameter && in_file.contains(o.path);
       });
       if (!found)
-        fail(
-            Mistake::missing_parameter,
-            "{}: there are no values for parameter '{}', only for {}; load with {{.allow_missing = true}} to "
-            "keep its current values",
-            path, p.path, detail::brief_list(names));
+        fail_missing(path, p.path, names,
+                     std::any_of(names.begin(), names.end(),
+                                 [&](const std::string& name) { return by_path.contains(name); }));
     }
   }
   for (const NamedArray& a : loaded) {

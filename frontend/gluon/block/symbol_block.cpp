@@ -84,6 +84,11 @@ std::vector<std::string> names_of(const std::vector<Symbol>& inputs) {
   return names;
 }
 
+constexpr detail::LoadAdvice imports_advice{
+    ". Give the file that was exported with the symbol file, or name the variable among the inputs if it is "
+    "one. A file of save_parameters() is for load_parameters() of the network's class",
+    ". Give the file that was exported with the symbol file. An input has no values in it"};
+
 // The line that called the block, as a message begins: "net.cpp:7: ".
 std::string call_line() { return line_prefix(std::source_location()); }
 
@@ -155,13 +160,13 @@ SymbolBlock SymbolBlock::imports(const std::string& symbol_file, const std::vect
   if (param_file.empty()) return block;
   const ParameterDict params = block.params();
   // The values keep the dtype of the params file.
-  for (const NamedArray& a : load_arrays(param_file, {})) {
-    const bool has_kind = a.name.starts_with("arg:") || a.name.starts_with("aux:");
-    const std::string name = has_kind ? a.name.substr(4) : a.name;
+  std::vector<NamedArray> loaded = load_arrays(param_file, {});
+  for (const NamedArray& a : loaded) {
+    const std::string name = detail::is_exported_name(a.name) ? a.name.substr(4) : a.name;
     if (params.contains(name) && params[name].dtype() != a.array.dtype()) params[name].cast(a.array.dtype());
   }
   try {
-    params.load(param_file, {}, "", {});
+    detail::load_by_name(params, std::move(loaded), param_file, {}, "", imports_advice);
   } catch (const Error& e) {
     rethrow_in_file(param_file, e);
   }

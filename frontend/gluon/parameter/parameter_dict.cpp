@@ -88,10 +88,11 @@ void check_constant(const Parameter& p, const Tensor& value) {
     fail("Parameter '{}' already exists but it is not a constant of this value.", p.name());
 }
 
-constexpr const char* naming_advice =
+constexpr detail::LoadAdvice naming_advice{
     ". Names begin with the prefixes of their blocks: give both networks the same, or use save_parameters() "
-    "and "
-    "load_parameters(), which identify a parameter by its position in the network";
+    "and load_parameters(), which identify a parameter by its position in the network",
+    "; load with {.ignore_extra = true} to ignore it. Names begin with the prefixes of their blocks: give "
+    "both networks the same, or use save_parameters() and load_parameters()"};
 
 }  // namespace
 
@@ -252,34 +253,42 @@ void ParameterDict::save(const std::string& path, const std::string& strip_prefi
 
 void ParameterDict::load(const std::string& path, const LoadOptions& options,
                          const std::string& restore_prefix, Where where) const {
-  at_line(where, [&] { detail::load_by_name(*this, load_arrays(path, {}), path, options, restore_prefix); });
+  at_line(where, [&] {
+    detail::load_by_name(*this, load_arrays(path, {}), path, options, restore_prefix, naming_advice);
+  });
+}
+
+bool detail::is_exported_name(std::string_view name) {
+  return name.starts_with("arg:") || name.starts_with("aux:");
 }
 
 void detail::load_by_name(const ParameterDict& dict, std::vector<NamedArray> loaded, const std::string& path,
-                          const LoadOptions& options, const std::string& restore_prefix) {
+                          const LoadOptions& options, const std::string& restore_prefix,
+                          const LoadAdvice& advice) {
   const ParameterDictState& state = ParameterAccess::dict(dict);
   std::unordered_map<std::string, const Tensor*> by_name;
   std::vector<std::string> names;
   for (NamedArray& a : loaded) {
-    if (a.name.starts_with("arg:") || a.name.starts_with("aux:")) a.name.erase(0, 4);
-    // Full names in a file do not get the prefix a second time.
-    if (!state.index.contains(a.name)) a.name = restore_prefix + a.name;
-    by_name[a.name] = &a.array;
+    const bool exported = is_exported_name(a.name);
+    if (exported) a.name.erase(0, 4);
     names.push_back(a.name);
+    // Full names in a file, as exported ones are, do not get the prefix a second time.
+    const std::string restored = restore_prefix + a.name;
+    if (!state.index.contains(a.name) && (!exported || state.index.contains(restored))) a.name = restored;
+    by_name[a.name] = &a.array;
   }
   if (!options.allow_missing)
     for (const Parameter& p : dict)
       if (!by_name.contains(p.name()))
         fail(Mistake::missing_parameter, "{}: there are no values for parameter '{}', only for {}{}", path,
-             p.name(), detail::brief_list(names), naming_advice);
+             p.name(), detail::brief_list(names), advice.missing);
   for (const NamedArray& a : loaded) {
     const auto it = state.index.find(a.name);
     if (it != state.index.end()) {
       detail::ParameterAccess::load(state.items[it->second], a.array, options.cast_dtype);
     } else if (!options.ignore_extra) {
-      fail(Mistake::extra_parameter,
-           "{}: there is no parameter '{}', only {}; load with {{.ignore_extra = true}} to ignore it{}", path,
-           a.name, detail::brief_list(dict.keys()), naming_advice);
+      fail(Mistake::extra_parameter, "{}: there is no parameter '{}', only {}{}", path, a.name,
+           detail::brief_list(dict.keys()), advice.extra);
     }
   }
 }

@@ -91,9 +91,16 @@ struct ParameterAccess {
   static void load(const Parameter& p, const Tensor& values, bool cast_dtype);
 };
 
+/// How messages go on about a file that does not fit, by the call that reads it.
+struct LoadAdvice {
+  const char* missing;  ///< a parameter that the file does not have
+  const char* extra;    ///< an array that is no parameter
+};
+/// Whether the name is one of export_model() and of MXNet's export: "arg:..." or "aux:...".
+bool is_exported_name(std::string_view name);
 /// Sets the values that were read from the file at `path`; see ParameterDict::load().
 void load_by_name(const ParameterDict& dict, std::vector<NamedArray> loaded, const std::string& path,
-                  const LoadOptions& options, const std::string& restore_prefix);
+                  const LoadOptions& options, const std::string& restore_prefix, const LoadAdvice& advice);
 /// The dictionary of a block made in the scope of one with the dictionary `scope`, whose sharing it inherits.
 ParameterDict scoped_parameters(const std::string& prefix, const ParameterDict& scope);
 /// Replaces the prefix `from` of a dictionary and of its parameters by `to`.

@@ -63,3 +63,51 @@ TEST_CASE("saving parameters that have no values", "[error]") {
   CHECK_THAT(message_of([&] { layer.save_parameters("never.params"); }),
              Contains(line) && Contains("deferred"));
 }
+
+TEST_CASE("a file of export_model() for a network of another prefix", "[error]") {
+  nn::Dense saved(3, {.in_units = 3, .prefix = "fc_"}), other(3, {.in_units = 3, .prefix = "fd_"});
+  saved.initialize();
+  other.initialize();
+  saved.hybridize();
+  saved(ones({2, 3}));
+  saved.export_model("prefix");
+  const std::string missing = message_of([&] { other.load_parameters("prefix-0000.params"); });
+  CHECK_THAT(missing, Contains("no values for parameter 'fd_weight', only for 'fc_weight', 'fc_bias'") &&
+                          Contains("give this network the prefix of the saved one") &&
+                          Contains("SymbolBlock::imports()") && !Contains("load_parameters()"));
+  const std::string extra =
+      message_of([&] { other.load_parameters("prefix-0000.params", {.allow_missing = true}); });
+  CHECK_THAT(extra, Contains("no parameter 'fc_weight', only 'fd_weight', 'fd_bias'") &&
+                        Contains("{.ignore_extra = true}") && Contains("SymbolBlock::imports()") &&
+                        !Contains("load_parameters()"));
+  const std::string dictionary = message_of([&] { other.collect_params().load("prefix-0000.params"); });
+  CHECK_THAT(dictionary, Contains("load_parameters()"));
+  // As the messages say.
+  nn::Dense same(3, {.in_units = 3, .prefix = "fc_"});
+  same.load_parameters("prefix-0000.params");
+  CHECK(same.weight.data().to_vector<float>() == saved.weight.data().to_vector<float>());
+}
+
+TEST_CASE("an exported parameter whose name has a point", "[error]") {
+  save_arrays("point.params", std::vector<NamedArray>{{"arg:a.b_weight", ones({3, 3})}});
+  nn::Dense layer(3, {.use_bias = false, .in_units = 3, .prefix = "a.b_"});
+  layer.load_parameters("point.params");
+  CHECK(layer.weight.data().to_vector<float>() == std::vector<float>(9, 1));
+}
+
+TEST_CASE("a file of save_parameters() for an imported network", "[error]") {
+  nn::HybridSequential net = layers({3});
+  net.hybridize();
+  net(ones({2, 3}));
+  net.export_model("imported");
+  net.save_parameters("by_position.params");
+  const std::string given =
+      message_of([] { SymbolBlock::imports("imported-symbol.json", {"data"}, "by_position.params"); });
+  CHECK_THAT(given, Contains("only for '0.weight', '0.bias'") && Contains("exported with the symbol file") &&
+                        Contains("[KL0403]") && !Contains("prefixes"));
+  SymbolBlock block = SymbolBlock::imports("imported-symbol.json", {"data"});
+  const std::string later = message_of([&] { block.load_parameters("by_position.params"); });
+  CHECK_THAT(later, Contains("only for '0.weight', '0.bias'") &&
+                        Contains("no array of the file has a name of this network") &&
+                        !Contains("allow_missing"));
+}
