@@ -1,4 +1,5 @@
 // The definitions of operators as data: their reference, for `kiln ops` and tools/reference.
+#include "frontend/api/op_names.h"
 #include "frontend/api/op_spellings.h"
 #include "ir/op_def.h"
 #include "runtime/fail.h"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <span>
 
 namespace kiln {
 namespace {
@@ -84,6 +86,13 @@ OpDoc describe(const ir::OpDef& op, std::string_view family) {
   return doc;
 }
 
+/// "A", "A or B", "A, B or C".
+std::string choice_of(const std::vector<std::string>& names) {
+  const std::span all(names);
+  if (all.size() < 2) return fmt::format("{}", fmt::join(all, ""));
+  return fmt::format("{} or {}", fmt::join(all.first(all.size() - 1), ", "), all.back());
+}
+
 }  // namespace
 
 std::vector<OpDoc> op_docs() {
@@ -95,13 +104,19 @@ std::vector<OpDoc> op_docs() {
 }
 
 OpDoc op_doc(std::string_view name) {
-  if (const ir::OpDef* op = ir::find_op(name))
-    for (const ir::OpFamily& family : ir::op_families())
-      if (!family.ops.empty() && op >= &family.ops.front() && op <= &family.ops.back())
-        return describe(*op, family.title);
-  std::string_view near = ir::nearest_op(name);
+  const ir::OpDef* op = ir::find_op(name);
+  if (!op) {
+    const std::vector<std::string_view> spelled = ops_spelled(name);
+    if (spelled.size() > 1)
+      fail("{} calls several operators: {}", name, fmt::format("{}", fmt::join(spelled, ", ")));
+    if (!spelled.empty()) op = ir::find_op(spelled[0]);
+  }
+  for (const ir::OpFamily& family : ir::op_families())
+    if (op && !family.ops.empty() && op >= &family.ops.front() && op <= &family.ops.back())
+      return describe(*op, family.title);
+  const std::vector<std::string> like = ops_like(name);
   fail("there is no operator {}{}", name,
-       near.empty() ? std::string("; `kiln ops` lists them") : fmt::format("; did you mean {}?", near));
+       like.empty() ? "; `kiln ops` lists them" : fmt::format("; did you mean {}?", choice_of(like)));
 }
 
 }  // namespace kiln

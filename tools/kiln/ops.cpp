@@ -108,7 +108,8 @@ void add_ops(CLI::App& app, Action& action) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* c = app.add_subcommand("ops", "List the operators, or print the reference of one");
-  c->add_option("NAME", arguments->name, "An operator or an alias")->option_text(" ");
+  c->add_option("NAME", arguments->name, "An operator, an alias, or a function or layer of C++")
+      ->option_text(" ");
   c->add_flag("--json", arguments->json, "Print the reference as JSON; without NAME, of all operators");
   c->callback([arguments, &action] {
     action = [arguments] {

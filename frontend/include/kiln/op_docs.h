@@ -45,8 +45,9 @@ struct OpDoc {
 
 /// All operators, by name. Thread rule: any thread, at any time.
 KILN_API std::vector<OpDoc> op_docs();
-/// The operator with that name or alias. Throws kiln::Error for an unknown name, with the nearest known one.
-/// Thread rule: any thread, at any time.
+/// The operator with that name, alias or C++ spelling ("nn::Dense", "F.softmax"). Throws kiln::Error for a
+/// spelling that calls several operators, with these, and for an unknown name, with similar ones. Thread
+/// rule: any thread, at any time.
 KILN_API OpDoc op_doc(std::string_view name);
 
 }  // namespace kiln

@@ -7,6 +7,8 @@ TEST_CASE("an optimizer that there is none, and options that one does not have",
   const std::string line = line_below();
   const std::string text = message_of([&] { Trainer(params, "adem"); });
   CHECK_THAT(text, Contains(line) && Contains("did you mean 'adam'?") && Contains("rmsprop"));
+  // One swap of letters is nearer than two other letters, as of nag.
+  CHECK_THAT(message_of([&] { Trainer(params, "sdg"); }), Contains("did you mean 'sgd'?"));
   CHECK_THAT(message_of([&] { Trainer(params, "no such thing"); }), Contains("there are sgd, nag"));
   CHECK_THAT(message_of([&] { Trainer(params, "adam", {.momentum = 0.9}); }),
              Contains("adam has no option 'momentum'") && Contains("beta1, beta2, epsilon") &&

@@ -1,0 +1,17 @@
+// Operators by the names that a person may give them.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln {
+
+/// The operators that a function, method or layer of C++ calls: "nn::Dense", "F.softmax". Empty for other
+/// names.
+std::vector<std::string_view> ops_spelled(std::string_view name);
+
+/// What a name that is no operator may mean, the likeliest first: operators whose C++ spelling ends with it,
+/// else names with it in them, else the nearest name. At most five texts, "FullyConnected (nn::Dense)".
+std::vector<std::string> ops_like(std::string_view name);
+
+}  // namespace kiln
