@@ -30,10 +30,8 @@ class Bounds : public Control {
   void explain(const FailedCheck& failed, FixedText& text) const override {
     text.add("{}: the index {}, element ", check_.node, failed.value);
     add_place(check_.shape, failed.element, text);
-    text.add(
-        " of the indices, is out of range: the axis has {} elements, numbered from 0 to {}. The modes 'clip' "
-        "and 'wrap' of take and pick accept any index",
-        check_.extent, check_.extent - 1);
+    text.add(" of the indices, is out of range: the axis has {} elements", check_.extent);
+    if (check_.extent > 0) text.add(", numbered from 0 to {}", check_.extent - 1);
   }
   std::string_view line() const override { return check_.line; }
 

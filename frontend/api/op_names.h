@@ -10,8 +10,8 @@ namespace kiln {
 /// names.
 std::vector<std::string_view> ops_spelled(std::string_view name);
 
-/// What a name that is no operator may mean, the likeliest first: operators whose C++ spelling ends with it,
-/// else names with it in them, else the nearest name. At most five texts, "FullyConnected (nn::Dense)".
+/// Operators similar to a name that is none, the likeliest first: their C++ spelling ends with it, else a
+/// name has it in it, else a name is the nearest. At most five texts, "FullyConnected (nn::Dense)".
 std::vector<std::string> ops_like(std::string_view name);
 
 }  // namespace kiln
