@@ -64,6 +64,15 @@ int axis_of(std::int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+int new_axis_of(std::int64_t axis, int rank) {
+  if (axis < -rank - 1 || axis > rank)
+    fail(Mistake::no_axis,
+         "there is no place for a new axis {}: the array has {}, so a new one is from 0 to {}, or from the "
+         "end from -1 to {}",
+         axis, rank == 1 ? "1 axis" : fmt::format("{} axes", rank), rank, -rank - 1);
+  return static_cast<int>(axis < 0 ? axis + rank + 1 : axis);
+}
+
 Shape axes_of(const Shape& axes, int rank) {
   std::vector<std::int64_t> sorted;
   for (std::int64_t a : axes) sorted.push_back(axis_of(a, rank));

@@ -52,6 +52,8 @@ Shape wanted_shape(const Primitives& p, const Attrs& a, std::string_view attr = 
 
 /// Normalises a negative axis. Throws if it does not exist.
 int axis_of(std::int64_t axis, int rank);
+/// The same of an axis that is inserted into an array of `rank` axes.
+int new_axis_of(std::int64_t axis, int rank);
 /// The sorted, distinct axes of a list that may have negative ones.
 Shape axes_of(const Shape& axes, int rank);
 /// The complement of these axes in `rank`.

@@ -16,7 +16,7 @@ Values concat(Primitives& p, Args in, const Attrs& a) {
 Values stack(Primitives& p, Args in, const Attrs& a) {
   require_parts(p, in, "stack");
   const Shape from = p.shape(in[0]);
-  int axis = axis_of(a.integer("axis"), from.rank() + 1);
+  int axis = new_axis_of(a.integer("axis"), from.rank());
   Shape to;
   for (int i = 0; i <= from.rank(); ++i) {
     if (i == axis) to.push_back(1);

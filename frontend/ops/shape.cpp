@@ -67,7 +67,7 @@ void flatten_shape(ShapeFacts& f, const Attrs&) {
 }
 Values expand_dims(Primitives& p, Args in, const Attrs& a) {
   const Shape& s = p.shape(in[0]);
-  int axis = axis_of(a.integer("axis"), s.rank() + 1);
+  int axis = new_axis_of(a.integer("axis"), s.rank());
   Shape to;
   for (int i = 0; i <= s.rank(); ++i) {
     if (i == axis) to.push_back(1);
