@@ -2,6 +2,7 @@
 #include "frontend/api/op_names.h"
 
 #include "frontend/api/op_spellings.h"
+#include "frontend/tensor/text.h"
 #include "ir/nearest_name.h"
 #include "ir/op_def.h"
 
@@ -25,12 +26,7 @@ std::string with_colons(std::string_view name) {
   return out;
 }
 
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
+std::string lowered(std::string_view text) { return detail::lower(std::string(text)); }
 
 /// A name of an operator: its own, an alias, or the last part of a C++ spelling.
 struct Candidate {

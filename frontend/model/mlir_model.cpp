@@ -5,6 +5,7 @@
 #include "frontend/formats/file_io.h"
 #include "frontend/model/model_state.h"
 #include "frontend/model/planned_model.h"
+#include "frontend/tensor/text.h"
 #include "runtime/fail.h"
 
 #include <kiln/io.h>
@@ -32,11 +33,12 @@ MlirModel MlirModel::load(const std::string& path, const std::string& params_pat
       {reinterpret_cast<const char*>(text.data()), text.size()}, path, compile_options_of(options)));
   if (params_path.empty()) return model;
   const std::vector<std::string> names = names_of(*model.program_);
-  for (const NamedArray& array : load_arrays(params_path, {})) {
+  const std::vector<NamedArray> arrays = load_arrays(params_path, {});
+  for (const NamedArray& array : arrays) {
     const std::string name = name_without_kind(array.name);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("{}: the array '{}' is no argument of {}, which has {}", params_path, array.name, path,
-           detail::brief_list(names));
+      fail("{}: the array '{}' is no argument of {}, which has {}{}", params_path, array.name, path,
+           detail::brief_list(names), by_position_advice(arrays, names));
     model.values_.insert_or_assign(name, array.array);
   }
   return model;

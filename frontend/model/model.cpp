@@ -3,6 +3,7 @@
 #include "frontend/model/model_state.h"
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
+#include "frontend/tensor/array.h"
 #include "frontend/tensor/convert.h"
 #include "frontend/tensor/text.h"
 #include "runtime/messages.h"
@@ -12,7 +13,19 @@
 namespace kiln {
 
 std::string name_without_kind(const std::string& name) {
-  return name.starts_with("arg:") || name.starts_with("aux:") ? name.substr(4) : name;
+  return detail::is_exported_name(name) ? name.substr(4) : name;
+}
+
+std::string by_position_advice(const std::vector<NamedArray>& arrays, const std::vector<std::string>& names) {
+  bool has_path = false;
+  for (const NamedArray& a : arrays) {
+    if (std::find(names.begin(), names.end(), name_without_kind(a.name)) != names.end()) return {};
+    has_path |= a.name.find('.') != std::string::npos;
+  }
+  return has_path
+             ? ". save_parameters() names arrays by the position of their layers: net.export_model() and "
+               "net.collect_params().save() write them by the names of a graph"
+             : "";
 }
 
 namespace {
@@ -92,8 +105,9 @@ void Model::State::add_params(const std::vector<NamedArray>& params) {
       check_declared_shape(*variable, array.array.shape(), from);
     }
     if (!used) {
-      fail("{}: the array '{}' belongs to no variable of {}, which has {}", from, array.name, in_file(),
-           detail::brief_list(distinct_names(variables.all)));
+      const std::vector<std::string> names = distinct_names(variables.all);
+      fail("{}: the array '{}' belongs to no variable of {}, which has {}{}", from, array.name, in_file(),
+           detail::brief_list(names), by_position_advice(params, names));
     }
     if (!values.emplace(name, array.array).second) fail("{}: there are two arrays '{}'", from, name);
   }

@@ -27,6 +27,8 @@ std::string lower(std::string text) {
   return text;
 }
 
+bool is_exported_name(std::string_view name) { return name.starts_with("arg:") || name.starts_with("aux:"); }
+
 std::string brief_list(const std::vector<std::string>& names) {
   constexpr std::size_t head = 3, tail = 4, limit = 7;
   std::string out;

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Text helpers for Gluon's messages and printed forms.
@@ -15,6 +16,8 @@ std::string indent(const std::string& text, int blanks);
 std::string lower(std::string text);
 /// 'a', 'b', ..., 'z': at most seven names in quotes.
 std::string brief_list(const std::vector<std::string>& names);
+/// Whether export_model() and MXNet's export name an array of a file so: "arg:..." or "aux:...".
+bool is_exported_name(std::string_view name);
 /// Their shapes, with commas between them.
 std::string shapes_of(std::span<const Tensor> tensors);
 /// The name of a C++ type relative to namespace kiln: "nn::Dense".

@@ -26,10 +26,8 @@ Initializer values_of(const Tensor& saved) {
 Initializer load(const std::vector<NamedArray>& params, const std::string& source,
                  const Initializer& default_init) {
   auto by_name = std::make_shared<std::unordered_map<std::string, Tensor>>();
-  for (const NamedArray& a : params) {
-    const bool prefixed = a.name.starts_with("arg:") || a.name.starts_with("aux:");
-    (*by_name)[prefixed ? a.name.substr(4) : a.name] = a.array;
-  }
+  for (const NamedArray& a : params)
+    (*by_name)[detail::is_exported_name(a.name) ? a.name.substr(4) : a.name] = a.array;
   return Initializer::choosing("[\"load\", {}]", [by_name, source, default_init](const std::string& parameter,
                                                                                  const Initializer& own) {
     if (const auto found = by_name->find(parameter); found != by_name->end()) return values_of(found->second);

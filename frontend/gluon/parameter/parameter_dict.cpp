@@ -258,10 +258,6 @@ void ParameterDict::load(const std::string& path, const LoadOptions& options,
   });
 }
 
-bool detail::is_exported_name(std::string_view name) {
-  return name.starts_with("arg:") || name.starts_with("aux:");
-}
-
 void detail::load_by_name(const ParameterDict& dict, std::vector<NamedArray> loaded, const std::string& path,
                           const LoadOptions& options, const std::string& restore_prefix,
                           const LoadAdvice& advice) {

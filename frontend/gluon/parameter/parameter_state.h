@@ -96,8 +96,6 @@ struct LoadAdvice {
   const char* missing;  ///< a parameter that the file does not have
   const char* extra;    ///< an array that is no parameter
 };
-/// Whether the name is one of export_model() and of MXNet's export: "arg:..." or "aux:...".
-bool is_exported_name(std::string_view name);
 /// Sets the values that were read from the file at `path`; see ParameterDict::load().
 void load_by_name(const ParameterDict& dict, std::vector<NamedArray> loaded, const std::string& path,
                   const LoadOptions& options, const std::string& restore_prefix, const LoadAdvice& advice);
