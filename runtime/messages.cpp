@@ -1,6 +1,8 @@
 // The table of numbered messages.
 #include "runtime/messages.h"
 
+#include "runtime/fixed_text.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -24,7 +26,8 @@ static_assert(std::adjacent_find(message_rows.begin(), message_rows.end(),
                                  }) == message_rows.end(),
               "the numbers of messages.def increase");
 
-std::string code_of(int number) { return fmt::format("KL{:04}", number); }
+constexpr char code_format[] = "KL{:04}";
+std::string code_of(int number) { return fmt::format(code_format, number); }
 
 /// Without the line breaks at both ends, which raw strings have.
 std::string_view trimmed(std::string_view text) {
@@ -56,6 +59,10 @@ std::string numbered(std::string message, Mistake kind) {
   const std::string code = " [" + code_of(static_cast<int>(kind)) + "]";
   message.insert(std::min(message.find('\n'), message.size()), code);
   return message;
+}
+
+void add_number(FixedText& message, Mistake kind) {
+  message.add(" [").add(code_format, static_cast<int>(kind)).add("]");
 }
 
 std::vector<MessageDoc> message_docs() {

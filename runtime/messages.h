@@ -10,6 +10,8 @@
 
 namespace kiln {
 
+class FixedText;
+
 /// The kinds of mistakes that have a number; messages.def is the table.
 enum class Mistake : std::uint16_t {
 #define KILN_MISTAKE(number, name, title, cause, wrong, right, remedy) name = number,
@@ -19,6 +21,8 @@ enum class Mistake : std::uint16_t {
 
 /// The message with the number of its kind at the end of the first line, "... [KL0101]", unless it has one.
 std::string numbered(std::string message, Mistake kind);
+/// Adds the same number to a message that is composed without an allocation.
+void add_number(FixedText& message, Mistake kind);
 
 /// Throws a user's error of a kind with a number.
 template <class... A>

@@ -8,6 +8,7 @@
 
 using namespace kiln;
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 using Floats = std::vector<float>;
 
 namespace {
@@ -177,7 +178,17 @@ TEST_CASE("try_run() says why a call did not run") {
   CHECK(status().code() == Code::changed);
   CHECK(made == 0);
   CHECK_FALSE(step.try_run());
-  CHECK_THAT(step.try_run().message(), Contains("d has changed since its call was bound"));
+  const std::string changed = step.try_run().message();
+  CHECK_THAT(changed,
+             Contains("d has changed since its call was bound") && EndsWith("bind it again [KL0209]"));
+  try {
+    step.run();
+  } catch (const Error& e) {
+    CHECK(e.code() == "KL0209");
+    CHECK_THAT(e.what(), EndsWith(changed));
+    made = 0;
+  }
+  CHECK(made == 0);
 }
 
 TEST_CASE("try_run() gives the message of a value that is refused") {
@@ -236,7 +247,8 @@ TEST_CASE("a handle that was moved from says so") {
   BoundCall first = net.bind({ones({2})});
   BoundCall second = std::move(first);
   CHECK(second.try_run());
-  CHECK_THAT(first.try_run().message(), Contains("was moved to another one"));  // NOLINT: it is the test
+  CHECK(first.try_run().code() == RunStatus::Code::moved_from);  // NOLINT: it is the test
+  CHECK_THAT(first.try_run().message(), Contains("was moved to another one"));
   CHECK_THROWS_WITH(first.run(), Contains("bound_run_test.cpp:") && Contains("was moved to another one"));
   CHECK_THROWS_WITH(first.warm_up(), Contains("was moved to another one"));
   CHECK_THROWS_WITH(first.results(), Contains("was moved to another one"));

@@ -100,17 +100,15 @@ void BoundCall::State::explain(RunStatus::Code code) {
     message.add("The call of {} was bound {} numpy mode: bind one for each mode", name,
                 std::string_view(call->signature.numpy ? "in" : "outside of"));
   else
-    message.add(
-        "The network {} has changed since its call was bound (a child, a hook, an Attr, a dtype, an array "
-        "that it holds): bind it again",
-        name);
+    add_number(message.add("The network {} has changed since its call was bound (a child, a hook, an Attr, a "
+                           "dtype, an array that it holds): bind it again",
+                           name),
+               Mistake::changed_since_bind);
 }
 
 void BoundCall::State::fail_of(RunStatus::Code code, Where where) {
   message.clear();
   explain(code);
-  if (code == RunStatus::Code::changed)
-    fail(Mistake::changed_since_bind, "{}{}", line_prefix(where), message.view());
   fail("{}{}", line_prefix(where), message.view());
 }
 
@@ -155,7 +153,7 @@ RunStatus BoundCall::try_run() noexcept {
   using enum RunStatus::Code;
   RunStatus status;
   if (!state_) [[unlikely]] {
-    status.code_ = changed;
+    status.code_ = moved_from;
     status.message_ = moved_from_text;
     return status;
   }

@@ -25,14 +25,16 @@ class [[nodiscard]] RunStatus {
     invalid_value,  ///< an operator refused a value, such as an index out of range
     out_of_memory,  ///< for packed weights, after a write to a parameter; impossible after warm_up() else
     internal,       ///< a defect of Kiln
+    moved_from,     ///< not run: this handle was moved to another one, and has no call
   };
   /// The outcome, and whether the results are computed.
   /// @{
   Code code() const noexcept { return code_; }
   explicit operator bool() const noexcept { return code_ == Code::ok; }
   /// @}
-  /// The mistake and the remedy, of at most 511 bytes; "" after a run without errors. It belongs to the bound
-  /// call, which overwrites it in the next try_run().
+  /// The mistake and the remedy, of at most 511 bytes, as run() throws them without the program's line of the
+  /// call, with the number of the kind of mistake if it has one ("[KL0209]"); "" after a run without errors.
+  /// It belongs to the bound call, which overwrites it in the next try_run().
   const char* message() const noexcept { return message_; }
 
  private:
