@@ -32,9 +32,9 @@ class [[nodiscard]] RunStatus {
   Code code() const noexcept { return code_; }
   explicit operator bool() const noexcept { return code_ == Code::ok; }
   /// @}
-  /// The mistake and the remedy, of at most 511 bytes, as run() throws them without the program's line of the
-  /// call, with the number of the kind of mistake if it has one ("[KL0209]"); "" after a run without errors.
-  /// It belongs to the bound call, which overwrites it in the next try_run().
+  /// The mistake and the remedy, of at most 511 bytes; "" after a run without errors. It ends with the number
+  /// of the kind of mistake, "[KL0209]", if the kind has one. It belongs to the bound call, which overwrites it
+  /// in the next try_run().
   const char* message() const noexcept { return message_; }
 
  private:
