@@ -33,8 +33,8 @@ class [[nodiscard]] RunStatus {
   explicit operator bool() const noexcept { return code_ == Code::ok; }
   /// @}
   /// The mistake and the remedy, of at most 511 bytes; "" after a run without errors. It ends with the number
-  /// of the kind of mistake, "[KL0209]", if the kind has one. It belongs to the bound call, which overwrites it
-  /// in the next try_run().
+  /// of the kind of mistake, "[KL0209]", if the kind has one. It belongs to the bound call, which overwrites
+  /// it in the next try_run().
   const char* message() const noexcept { return message_; }
 
  private:
