@@ -1,11 +1,11 @@
 // The trace of a Profile as JSON, for chrome://tracing and Perfetto.
 #include "runtime/fail.h"
 #include "runtime/profile.h"
+#include "runtime/text_file.h"
 
 #include <kiln/version.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace kiln {
@@ -52,10 +52,10 @@ void Profile::chrome_trace(const std::string& path) const {
   const Json all{{"traceEvents", std::move(list)},
                  {"displayTimeUnit", "ns"},
                  {"otherData", {{"kiln", version()}, {"events_left_out", record.dropped_events}}}};
-  std::ofstream file(path, std::ios::binary);
   // Names of files and nodes may be no UTF-8.
-  file << all.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
-  if (!file.flush()) fail("{}: the trace cannot be written", path);
+  const std::string text = all.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  if (const std::string problem = write_text(path, text); !problem.empty())
+    fail("{}: the trace cannot be written: {}", path, problem);
 }
 
 }  // namespace kiln

@@ -5,13 +5,13 @@
 #include "codegen/driver/stage_names.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
+#include "runtime/text_file.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <fstream>
 #include <mutex>
-#include <vector>
 
 namespace kiln::codegen {
 namespace {
@@ -39,6 +39,11 @@ std::string name_part(std::string_view text) {
   return out;
 }
 
+void write_dump(const fs::path& file, std::string_view text, bool append) {
+  if (const std::string problem = write_text(file.string(), text, append); !problem.empty())
+    fail("KILN_DUMP: cannot write {}: {}", file.string(), problem);
+}
+
 constinit Mutex index_mutex;
 
 /// The number of a dumped request, in the order of the process: "007".
@@ -58,16 +63,13 @@ std::string index_text(const CompilePurpose& purpose, const std::string& otherwi
 void add_to_index(const fs::path& dir, const std::string& folder, const std::string& text) {
   const std::lock_guard lock(index_mutex);
   const fs::path index = dir / "index.txt";
-  std::vector<std::string> lines;
+  std::string lines;
   {
     std::ifstream in(index);
     for (std::string line; std::getline(in, line);)
-      if (!line.starts_with(folder + ": ")) lines.push_back(line);
+      if (!line.starts_with(folder + ": ")) lines += line + "\n";
   }
-  lines.push_back(folder + ": " + text);
-  std::ofstream out(index);
-  for (const std::string& line : lines) out << line << "\n";
-  if (!out.flush()) fail("KILN_DUMP: cannot write {}", index.string());
+  write_dump(index, lines + folder + ": " + text + "\n", /*append=*/false);
 }
 
 fs::path make_folder(const std::string& dir, const std::string& graph, const CompilePurpose& purpose) {
@@ -102,9 +104,7 @@ void Stages::add(std::string_view stage, std::string_view text) {
   if (folder_.empty()) return;
   for (const auto& [name, file] : stage_files) {
     if (name != stage) continue;
-    std::ofstream out(folder_ / file, std::ios::app);
-    out << text;
-    if (!out.flush()) fail("KILN_DUMP: cannot write {}", (folder_ / file).string());
+    write_dump(folder_ / file, text, /*append=*/true);
   }
 }
 
@@ -126,9 +126,7 @@ void Stages::add_pass(std::string_view pass, std::string_view text) {
   const fs::path file = folder_ / "passes" / fmt::format("{:02}_{}.mlir", pass_count_++, pass);
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
-  std::ofstream out(file);
-  out << text;
-  if (!out.flush()) fail("KILN_DUMP: cannot write {}", file.string());
+  write_dump(file, text, /*append=*/false);
 }
 
 }  // namespace kiln::codegen

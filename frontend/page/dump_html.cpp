@@ -6,13 +6,13 @@
 #include "runtime/fail.h"
 #include "runtime/median.h"
 #include "runtime/profile.h"
+#include "runtime/text_file.h"
 
 #include <kiln/autograd.h>
 #include <kiln/dump_html.h>
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <string_view>
 
 namespace kiln {
@@ -84,9 +84,8 @@ std::string filled_page(std::string_view page, std::string_view title, std::stri
 }
 
 void write_page(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) fail("{}: the page cannot be written", path);
+  if (const std::string problem = write_text(path, text); !problem.empty())
+    fail("{}: the page cannot be written: {}", path, problem);
 }
 
 bool is_loaded(const std::unique_ptr<CompilationReport>& report) { return report->executable != nullptr; }

@@ -143,7 +143,7 @@ TEST_CASE("no page can be made") {
                     Contains("runs eagerly") && Contains("random::seed()"));
   Net net([](F& f, const Tensors& in) { return Tensors{f.relu(in[0])}; });
   CHECK_THROWS_WITH(dump_html(net, {ones({2, 2})}, "/nowhere/page.html", brief),
-                    Contains("/nowhere/page.html: the page cannot be written"));
+                    Contains("/nowhere/page.html: the page cannot be written: No such file or directory"));
   CHECK_THROWS_WITH(dump_html(net, {Tensor()}, "page.html", brief),
                     Contains("input 0") && Contains("undefined Tensor"));
 }

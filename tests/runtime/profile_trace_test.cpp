@@ -86,5 +86,6 @@ TEST_CASE("a trace is bounded, and says what it leaves out") {
 TEST_CASE("a trace that cannot be written") {
   const Profile profile;
   CHECK_THROWS_WITH(profile.chrome_trace("/nowhere/trace.json"),
-                    Contains("/nowhere/trace.json: the trace cannot be written"));
+                    Contains("/nowhere/trace.json: the trace cannot be written: No such file or directory"));
+  CHECK_THROWS_WITH(profile.chrome_trace("/dev/full"), Contains("No space left on device"));
 }

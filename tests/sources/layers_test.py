@@ -76,7 +76,7 @@ MAY_INCLUDE = {
         "codegen/driver", "frontend/call", "frontend/formats", "frontend/symbol", "frontend/tensor", "ir", "runtime"],
     "frontend/page": ["codegen/driver", "frontend/call", "frontend/symbol", "frontend/symbol/json", "ir", "runtime"],
     # Programs that use the library as users do, and the internal interfaces that the command uses.
-    "tools/kiln": ["codegen/driver", "codegen/target", "frontend/model", "frontend/tensor"],
+    "tools/kiln": ["codegen/driver", "codegen/target", "frontend/model", "frontend/tensor", "runtime"],
     "tools/precompile": [],
     "bench": [],
     "examples": [],

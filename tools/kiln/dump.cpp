@@ -1,5 +1,6 @@
 // kiln dump: a network at each stage of compilation.
 #include "codegen/driver/stage_names.h"
+#include "runtime/text_file.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/gradients.h"
 #include "tools/kiln/model_arguments.h"
@@ -8,7 +9,6 @@
 
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 
 namespace kiln::tool {
 namespace {
@@ -23,14 +23,13 @@ struct DumpArguments {
 };
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file.flush()) throw Error(fmt::format("{}: cannot be written", path.string()));
+  if (const std::string problem = write_text(path.string(), text); !problem.empty())
+    throw Error(fmt::format("{}: cannot be written: {}", path.string(), problem));
 }
 
 void put(const DumpArguments& a, const std::string& text) {
   if (a.output.empty())
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    fmt::print("{}", text);  // throws if it cannot write
   else
     write_file(a.output, text);
 }

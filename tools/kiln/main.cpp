@@ -5,7 +5,9 @@
 #include <kiln/error.h>
 #include <kiln/version.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <new>
@@ -47,7 +49,8 @@ std::string complaint(const CLI::App* app, const CLI::Error& e) {
 int perform(const Action& action) {
   try {
     int status = action();
-    if (std::fflush(stdout) != 0) throw Error("cannot write to standard output");
+    if (std::fflush(stdout) != 0)
+      throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
     return status;
   } catch (const Error& e) {
     fmt::print(stderr, "kiln: {}\n", e.what());
