@@ -54,6 +54,13 @@ std::string escaped_html(std::string_view text) {
   return out;
 }
 
+/// `text` with U+FFFD in the place of bytes that are no UTF-8, as in the page's JSON.
+std::string replaced_utf8(const std::string& text) {
+  const nlohmann::json json = text;
+  return nlohmann::json::parse(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+      .get<std::string>();
+}
+
 /// JSON in a script element: `<` is written so that no text ends the element.
 std::string json_for_script(const nlohmann::ordered_json& json) {
   const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -116,7 +123,7 @@ void dump_html(const std::function<void()>& call, const std::string& path, const
     do call();
     while (++calls < min_page_calls || page_seconds_since(begin) < options.seconds / 2);
     waitall();
-    const std::string title = title_of(options, reports);
+    const std::string title = replaced_utf8(title_of(options, reports));
     const nlohmann::ordered_json json = page_json(
         {.title = title, .reports = reports, .profile = record, .calls = calls, .call_seconds = seconds});
     write_page(path, filled_page(page_document, escaped_html(title), json_for_script(json)));

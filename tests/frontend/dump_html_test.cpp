@@ -92,6 +92,18 @@ TEST_CASE("texts of a program cannot become elements of the page") {
   CHECK(data_of(page).at("title") == "</title><script>alert(1)</script>{{data}}");
 }
 
+TEST_CASE("a title that is no UTF-8") {
+  Net net([](F& f, const Tensors& in) { return Tensors{f.relu(in[0]) + 1}; });
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path / "page.html";
+  dump_html(net, {ones({4, 4})}, path.string(), {.seconds = 0.01, .title = "caf\xe9 \xc3\xa9 \xe2\x82"});
+  const std::string page = text_of_file(path);
+  const std::string replaced = "caf\xef\xbf\xbd \xc3\xa9 \xef\xbf\xbd";
+  CHECK(page.find("<title>" + replaced + "</title>") != std::string::npos);
+  CHECK(data_of(page).at("title") == replaced);
+  CHECK_NOTHROW(nlohmann::json(page).dump());  // the whole page is UTF-8
+}
+
 TEST_CASE("the page of a training step has forward, backward and update") {
   TwoLayers net(32);
   net.initialize();

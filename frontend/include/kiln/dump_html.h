@@ -10,8 +10,9 @@ namespace kiln {
 
 /// Options of dump_html().
 struct DumpHtmlOptions {
-  double seconds = 0.5;    ///< of measurement
-  std::string title = {};  ///< of the page; empty: the network's name, else the graph's
+  double seconds = 0.5;  ///< of measurement
+  /// Of the page; empty: the network's name, else the graph's. Bytes that are no UTF-8 become U+FFFD.
+  std::string title = {};
 };
 
 /// Writes one HTML file, which a browser opens without a network. It links the program's lines, the nodes of
