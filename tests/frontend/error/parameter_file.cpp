@@ -99,13 +99,13 @@ TEST_CASE("a file of save_parameters() for an imported network", "[error]") {
   nn::HybridSequential net = layers({3});
   net.hybridize();
   net(ones({2, 3}));
-  net.export_model("imported");
+  net.export_model("by_name");
   net.save_parameters("by_position.params");
   const std::string given =
-      message_of([] { SymbolBlock::imports("imported-symbol.json", {"data"}, "by_position.params"); });
+      message_of([] { SymbolBlock::imports("by_name-symbol.json", {"data"}, "by_position.params"); });
   CHECK_THAT(given, Contains("only for '0.weight', '0.bias'") && Contains("exported with the symbol file") &&
                         Contains("[KL0403]") && !Contains("prefixes"));
-  SymbolBlock block = SymbolBlock::imports("imported-symbol.json", {"data"});
+  SymbolBlock block = SymbolBlock::imports("by_name-symbol.json", {"data"});
   const std::string later = message_of([&] { block.load_parameters("by_position.params"); });
   CHECK_THAT(later, Contains("only for '0.weight', '0.bias'") &&
                         Contains("no array of the file has a name of this network") &&
