@@ -213,12 +213,12 @@ TEST_CASE("some axes of another array, dtypes of results, and first numbers of r
   check("norm", {Tensor({{3, 4}})}, Tensor({5}),
         [](F& F, const Tensors& in) { return F.norm(in[0], {.axis = 1, .out_dtype = DType::f64}); });
   CHECK(nd::norm(x, {.out_dtype = DType::f64}).dtype() == DType::f64);
-  Tensor loss = ones({4});
+  Tensor loss = ones({2, 2});
   loss.attach_grad();
   autograd::record([&] {
     return nd::MakeLoss(loss, {.grad_scale = 3, .normalization = "batch"});
   }).backward();
-  CHECK(loss.grad().to_vector<float>() == std::vector<float>(4, 0.75F));
+  CHECK(loss.grad().to_vector<float>() == std::vector<float>(4, 1.5F));
 
   const NumpyMode numpy;
   check("np::sum", {x}, Tensor({20, 16}),
