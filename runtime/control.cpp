@@ -32,6 +32,7 @@ class Loop final : public Control {
     return plan_.carries + body.inputs.size() + body.outputs.size() + body_->linked().body_slots();
   }
   std::int64_t scratch_bytes(int threads) const override { return body_->scratch_bytes(threads); }
+  std::vector<const LinkedPlan*> bodies() const override { return {&body_->linked()}; }
 
   FailedCheck run(void* const* operands, StepMemory memory) const override {
     void* const* const initial = operands;
@@ -114,6 +115,7 @@ class Branch final : public Control {
   std::int64_t scratch_bytes(int threads) const override {
     return std::max(then_->scratch_bytes(threads), otherwise_->scratch_bytes(threads));
   }
+  std::vector<const LinkedPlan*> bodies() const override { return {&then_->linked(), &otherwise_->linked()}; }
 
   FailedCheck run(void* const* operands, StepMemory memory) const override {
     const ExecutablePlan& plan = then_->linked().plan();

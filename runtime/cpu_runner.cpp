@@ -126,7 +126,7 @@ FailedCheck CpuRunner::run_steps(std::byte* const* bases, void** operands, const
 FailedCheck CpuRunner::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
                                  const StepMemory& memory) const {
   using Clock = Profile::Record::Clock;
-  const Profile::Record::Suspended suspended;
+  const Profile::Record::Suspended suspended(profile.measures_bodies ? &profile : nullptr);
   const auto since = [](Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   };

@@ -16,6 +16,7 @@
 namespace kiln {
 
 class Control;
+class LinkedPlan;
 
 /// A check that a call has not passed, with the values of its message. It ends the call.
 struct [[nodiscard]] FailedCheck {
@@ -62,6 +63,8 @@ class Control {
   /// The message of a failed check of this step, and the program line that it was compiled for.
   virtual void explain(const FailedCheck&, FixedText&) const {}
   virtual std::string_view line() const { return {}; }
+  /// The bodies that it runs, whose steps a Profile measures; they live as long as this.
+  virtual std::vector<const LinkedPlan*> bodies() const { return {}; }
 };
 
 /// A linked step.

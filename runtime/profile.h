@@ -51,15 +51,19 @@ struct Profile::Record {
   static Record* active() { return alive.load(std::memory_order_relaxed) == 0 ? nullptr : current(); }
   static inline std::atomic<int> alive{0};
 
-  /// During its lifetime nothing is measured on this thread: the time of a loop includes its body.
+  /// Whether the steps of bodies are measured too, which makes the loop's or branch's own time longer.
+  bool measures_bodies = false;
+
+  /// During its lifetime nothing is measured on this thread, or by `meanwhile`: the time of a loop includes
+  /// its body.
   class Suspended {
    public:
-    Suspended() = default;
+    explicit Suspended(Record* meanwhile = nullptr) : outer_(std::exchange(current(), meanwhile)) {}
     Suspended(const Suspended&) = delete;
     ~Suspended() { current() = outer_; }
 
    private:
-    Record* outer_ = std::exchange(current(), nullptr);
+    Record* outer_;
   };
 
  private:

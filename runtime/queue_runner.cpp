@@ -78,7 +78,7 @@ FailedCheck QueueRunner::run_steps(std::byte* const* bases, void** operands, Tab
 
 FailedCheck QueueRunner::run_timed(Profile::Record& profile, std::byte* const* bases, void** operands,
                                    TableSlot* tables, std::byte* scratch) const {
-  const Profile::Record::Suspended suspended;
+  const Profile::Record::Suspended suspended(profile.measures_bodies ? &profile : nullptr);
   // Times are read after the last step: a wait between two steps would leave the device idle.
   std::vector<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>> moments;
   const auto first = Profile::Record::Clock::now();
