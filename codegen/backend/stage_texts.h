@@ -13,6 +13,8 @@ class StageTexts {
   virtual void add(std::string_view stage, std::string_view text) = 0;
   /// Whether machine code of GPUs is requested.
   virtual bool wants_sass() const = 0;
+  /// Whether the assembly keeps the directives of lines of a kernel with debug information.
+  virtual bool keeps_lines() const { return false; }
 };
 
 }  // namespace kiln::codegen

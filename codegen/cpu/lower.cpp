@@ -39,7 +39,7 @@ void drop_constructors(llvm::Module& module) {
   if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
 }
 
-/// Texts show the code alone.
+/// Texts show the code alone, unless they are asked for its lines.
 void drop_debug_info(llvm::Module& module) {
   llvm::StripDebugInfo(module);
   for (llvm::Function& f : module) f.setUWTableKind(llvm::UWTableKind::None);
@@ -70,7 +70,7 @@ llvm::SmallVector<char, 0> CpuBackend::lower(llvm::Module& module, const KernelR
   if (texts) {
     // Generating code changes the module, so the text is made from a copy.
     const auto copy = llvm::CloneModule(module);
-    drop_debug_info(*copy);
+    if (!texts->keeps_lines()) drop_debug_info(*copy);
     texts->add("llvm", text_of(*copy));
     auto assembly = generate(*copy, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
     texts->add("asm", {assembly.data(), assembly.size()});

@@ -25,6 +25,38 @@ std::vector<std::string> lines_of(mlir::Location loc) {
   return lines;
 }
 
+namespace {
+
+/// The place of the operation's first line in the list, which may be its size.
+std::size_t line_place(mlir::Operation* op, llvm::ArrayRef<std::string> lines) {
+  const auto at = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>();
+  if (!at) return lines.size();
+  const std::string line = at.getFilename().str() + ":" + std::to_string(at.getLine());
+  return static_cast<std::size_t>(llvm::find(lines, line) - lines.begin());
+}
+
+}  // namespace
+
+std::string line_numbers(llvm::ArrayRef<mlir::Operation*> operations, llvm::ArrayRef<std::string> lines) {
+  std::string numbers;
+  for (mlir::Operation* operation : operations)
+    operation->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
+      const std::size_t place = line_place(op, lines);
+      numbers += (numbers.empty() ? "" : " ") + (place < lines.size() ? std::to_string(place) : "-");
+    });
+  return numbers;
+}
+
+void number_lines(mlir::ModuleOp module, llvm::ArrayRef<std::string> lines) {
+  module->walk([&](mlir::Operation* op) {
+    const std::size_t place = line_place(op, lines);
+    if (place < lines.size())
+      op->setLoc(mlir::FileLineColLoc::get(op->getContext(), "lines", static_cast<unsigned>(place) + 1, 1));
+    else
+      op->setLoc(mlir::UnknownLoc::get(op->getContext()));
+  });
+}
+
 bool debug_symbols() {
   return once<[] {
     bool symbols = false;

@@ -227,13 +227,23 @@ std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const Kerne
   return kernel;
 }
 
-/// A private copy under another symbol than the shared one and all other copies.
+/// A copy for the stages, under another symbol than the shared one and all other copies.
 std::shared_ptr<const Kernel> get_kernel(mlir::MLIRContext& context, const KernelRequest& request,
-                                         const Backend& backend, Stages& stages, KernelCounts& counts) {
+                                         const Backend& backend, Stages& stages,
+                                         const std::string& line_numbers, KernelCounts& counts) {
   static std::atomic<std::uint64_t> copies = 0;
   CacheKey key = key_of(request, backend);
+  std::shared_ptr<const Kernel>* const shared =
+      stages.shared_kernel(fmt::format("{:016x}{:016x} {}", key.hi, key.lo, line_numbers));
+  if (shared && *shared) {
+    stats().kernels_shared++;
+    counts.shared++;
+    return *shared;
+  }
   key.hi ^= ++copies;
-  return make_kernel(context, request, backend, key, &stages, counts);
+  auto kernel = make_kernel(context, request, backend, key, &stages, counts);
+  if (shared) *shared = kernel;
+  return kernel;
 }
 
 /// The first request of each kernel that is not in memory.
@@ -303,14 +313,13 @@ std::size_t drop_unused_kernels() {
   return known().drop_unused(0);
 }
 
-std::vector<std::shared_ptr<const Kernel>> get_kernels(mlir::MLIRContext& context,
-                                                       llvm::ArrayRef<KernelRequest> requests,
-                                                       const Backend& backend, llvm::StringRef graph,
-                                                       Stages* stages, KernelCounts& counts) {
+std::vector<std::shared_ptr<const Kernel>> get_kernels(
+    mlir::MLIRContext& context, llvm::ArrayRef<KernelRequest> requests, const Backend& backend,
+    llvm::StringRef graph, Stages* stages, llvm::ArrayRef<std::string> line_numbers, KernelCounts& counts) {
   std::vector<std::shared_ptr<const Kernel>> kernels(requests.size());
-  if (stages) {
-    for (auto [kernel, request] : llvm::zip(kernels, requests))
-      kernel = get_kernel(context, request, backend, *stages, counts);
+  if (stages && stages->wants_code()) {
+    for (auto [kernel, request, numbers] : llvm::zip_equal(kernels, requests, line_numbers))
+      kernel = get_kernel(context, request, backend, *stages, numbers, counts);
     return kernels;
   }
   const std::vector<std::size_t> missing = missing_of(requests, backend);

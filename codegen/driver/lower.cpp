@@ -82,6 +82,39 @@ void to_llvm_dialect(mlir::ModuleOp module) {
   if (mlir::failed(pm.run(module))) fail_internal("a kernel could not be lowered to LLVM: {}", errors);
 }
 
+std::unique_ptr<llvm::Module> to_llvm_ir(mlir::ModuleOp module, llvm::LLVMContext& context,
+                                         const std::string& kernel) {
+  std::unique_ptr<llvm::Module> made = mlir::translateModuleToLLVMIR(module, context);
+  if (!made) fail_internal("kernel '{}' could not be translated to LLVM IR", kernel);
+  return made;
+}
+
+/// Of all texts keeps the assembly, with its lines, for the report.
+class LineTexts final : public StageTexts {
+ public:
+  explicit LineTexts(Stages& stages) : stages_(stages) {}
+  void add(std::string_view stage, std::string_view text) override {
+    if (stage == "asm") stages_.add_lines(text);
+  }
+  bool keeps_lines() const override { return true; }
+  bool wants_sass() const override { return false; }
+
+ private:
+  Stages& stages_;
+};
+
+/// The code itself is made without debug information, as in calls without a report.
+void add_lines_text(mlir::ModuleOp module, const KernelRequest& request, const std::string& symbol,
+                    const Backend& backend, Stages& stages) {
+  const mlir::OwningOpRef<mlir::ModuleOp> copy(module.clone());
+  number_lines(*copy, lines_of(request.location));
+  add_debug_info(*copy);
+  llvm::LLVMContext context;
+  const auto llvm_module = to_llvm_ir(*copy, context, request.name);
+  LineTexts texts(stages);
+  (void)backend.lower(*llvm_module, request, symbol, &texts);
+}
+
 /// Loads the dialects of kernels, once per context: while one thread loads dialects, no other may use the
 /// context.
 void prepare(mlir::MLIRContext& context) {
@@ -112,11 +145,12 @@ KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& reque
 #endif
   if (stages) stages->add("mlir", mlir_text(*module));
   to_llvm_dialect(*module);
+  if (stages && stages->reports_code() && backend.traits().links_kernels)
+    add_lines_text(*module, request, symbol, backend, *stages);
   if (debug_info) add_debug_info(*module);
 
   llvm::LLVMContext llvm_context;
-  std::unique_ptr<llvm::Module> llvm_module = mlir::translateModuleToLLVMIR(*module, llvm_context);
-  if (!llvm_module) fail_internal("kernel '{}' could not be translated to LLVM IR", request.name);
+  const auto llvm_module = to_llvm_ir(*module, llvm_context, request.name);
   stats().mlir_ns += since(started);
   const auto in_llvm = Clock::now();
   const auto bytes = backend.lower(*llvm_module, request, symbol, stages);

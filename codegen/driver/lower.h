@@ -19,7 +19,8 @@ struct KernelObject {
 /// Emits the kernel in MLIR, lowers it to LLVM IR and compiles it. `context` is the context of the request's
 /// location; several threads may use one context. `debug_info`: the object has the program's lines and unwind
 /// tables; the instructions are the same. `stages`, which may be null, receives the text "mlir" and the texts
-/// of Backend::lower(). Throws an internal error when a stage rejects the code.
+/// of Backend::lower(), and for a report with code the text "lines". Throws an internal error when a stage
+/// rejects the code.
 KernelObject lower_kernel(mlir::MLIRContext& context, const KernelRequest& request, const std::string& symbol,
                           const Backend& backend, bool debug_info, Stages* stages);
 

@@ -14,7 +14,7 @@
 /// The description of compilations, for pages that people read. It depends on no LLVM.
 namespace kiln {
 
-/// The work of one run of a kernel, and its code.
+/// The work of one run of a step's kernel.
 struct KernelReport {
   /// A node of the graph, and the line that made it; file and line are empty and 0 where it is not known.
   struct Node {
@@ -30,30 +30,36 @@ struct KernelReport {
   double multiply_adds = 0;
   DType dtype = DType::f32;  ///< of the contraction's result, else of the kernel's first result
   std::string operations;    ///< of the kiln dialect, a line each
-  /// "mlir", "llvm", "asm" or "ptx": the stages of the kernel.
-  std::map<std::string, std::string, std::less<>> texts;
+  /// "net.cpp:12": the lines that the text "lines" of its code names by number, from 1 on.
+  std::vector<std::string> lines;
 };
+
+/// The code of a kernel, by stage: "mlir", "llvm", "asm" or "ptx". "lines", of CPUs, is the assembly with a
+/// directive where instructions of another line begin; its instructions are mostly the ones of "asm".
+using KernelTexts = std::map<std::string, std::string, std::less<>>;
 
 /// The description of one compilation.
 struct CompilationReport {
   std::string name;
   ir::Graph graph;   ///< without nodes for code that is made of a part of another graph
   ir::Graph update;  ///< of a training step
-  std::map<std::string, KernelReport, std::less<>> kernels;  ///< by PlannedKernel::symbol
+  std::map<std::string, KernelReport, std::less<>> kernels;  ///< by Step::name
+  std::map<std::string, KernelTexts, std::less<>> texts;     ///< by PlannedKernel::symbol
   std::shared_ptr<const Executable> executable;              ///< null if it was not loaded
   bool is_backward = false;  ///< whether it is the backward entry of a joint function
 };
 
-/// During its lifetime all compilations of this thread are described. They generate their code anew, caches
-/// or not, and each step of a plan has a kernel with a symbol of its own. Of nested scopes the inner one
-/// describes.
+/// During its lifetime all compilations of this thread are described. With code, they generate it anew,
+/// caches or not: once for all steps that share a kernel. Without code there are no texts, and kernels are
+/// from the caches. Of nested scopes the inner one describes.
 class ReportScope {
  public:
-  ReportScope() : outer_(std::exchange(current(), this)) {}
+  explicit ReportScope(bool has_code = true) : has_code(has_code), outer_(std::exchange(current(), this)) {}
   ~ReportScope() { current() = outer_; }
   ReportScope(const ReportScope&) = delete;
   ReportScope& operator=(const ReportScope&) = delete;
 
+  const bool has_code;
   /// In the order in which they began; their addresses do not change.
   std::vector<std::unique_ptr<CompilationReport>> compilations;
 

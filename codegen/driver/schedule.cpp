@@ -193,8 +193,10 @@ class Scheduler {
     name_kernels();
     choose_generic();
     std::vector<KernelRequest> requests;
+    std::vector<std::string> numbers;  // of lines; for reports
     for (PlannedStep& p : planned_) {
       if (!p.request) continue;
+      numbers.push_back(describe(p));
       const bool has_scratch = p.step.scratch_bytes > 0;
       p.request->arguments = {p.step.operands.size() + has_scratch, p.step.params.size(), has_scratch};
       if (backend_.traits().code_depends_on_memory) {
@@ -203,24 +205,23 @@ class Scheduler {
       }
       requests.push_back(std::move(*p.request));
     }
-    auto kernels =
-        get_kernels(*function_.getContext(), requests, backend_, plan_.name, stages_, loaded_.counts);
+    auto kernels = get_kernels(*function_.getContext(), requests, backend_, plan_.name, stages_, numbers,
+                               loaded_.counts);
     auto kernel = kernels.begin();
     for (PlannedStep& p : planned_) {
-      if (p.request) {
-        if (stages_ && stages_->report()) describe((*kernel)->symbol, p);
-        p.step.kernel = kernel_number(*kernel++, p.step.name);
-      }
+      if (p.request) p.step.kernel = kernel_number(*kernel++, p.step.name);
       (p.prepacked ? plan_.prepacked[*p.prepacked].steps : plan_.steps).push_back(std::move(p.step));
     }
   }
 
-  /// Adds the work of a step to the report.
-  void describe(const std::string& symbol, const PlannedStep& p) {
-    KernelReport& report = stages_->report()->kernels[symbol];
-    auto texts = std::move(report.texts);
-    report = work_of(p.operations, p.moved_bytes);
-    report.texts = std::move(texts);
+  /// Adds the work of a step to the report, if there is one. Returns the numbers of its operations' lines.
+  std::string describe(const PlannedStep& p) {
+    if (!stages_ || !stages_->report()) return {};
+    KernelReport report = work_of(p.operations, p.moved_bytes);
+    report.lines = lines_of(p.request->location);
+    std::string numbers = line_numbers(p.operations, report.lines);
+    stages_->report()->kernels.insert_or_assign(p.step.name, std::move(report));
+    return numbers;
   }
 
   /// `name`: of the step. The kernel itself may have been made for another network.

@@ -95,12 +95,13 @@ Stages::Stages(const CompileOptions& options, const std::string& graph)
   if (ReportScope* scope = ReportScope::current()) {
     report_ = scope->compilations.emplace_back(std::make_unique<CompilationReport>()).get();
     report_->name = graph;
+    reports_code_ = scope->has_code;
   }
 }
 
 void Stages::add(std::string_view stage, std::string_view text) {
   if (map_) (*map_)[std::string(stage)] += text;
-  if (kernel_) kernel_->texts[std::string(stage)] += text;
+  if (kernel_) (*kernel_)[std::string(stage)] += text;
   if (folder_.empty()) return;
   for (const auto& [name, file] : stage_files) {
     if (name != stage) continue;

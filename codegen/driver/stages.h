@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,10 @@ class Stages final : public StageTexts {
   bool writes_files() const { return !folder_.empty(); }
   /// Whether there is a destination.
   bool wanted() const { return map_ || report_ || !folder_.empty(); }
+  /// Whether there is a destination of the kernels' texts.
+  bool wants_code() const { return map_ || reports_code_ || !folder_.empty(); }
+  /// Whether the report is to have the kernels' code.
+  bool reports_code() const { return reports_code_; }
   void add(std::string_view stage, std::string_view text) override;
   /// Adds a module in MLIR. Modules of one stage are separated, as `kiln opt --split-input-file` reads them.
   void add_module(std::string_view stage, std::string_view text);
@@ -42,16 +47,26 @@ class Stages final : public StageTexts {
   CompilationReport* report() const { return report_; }
   /// The texts that follow are of the kernel with this symbol too.
   void begin_kernel(const std::string& symbol) {
-    if (report_) kernel_ = &report_->kernels[symbol];
+    if (report_) kernel_ = &report_->texts[symbol];
   }
   void end_kernel() { kernel_ = nullptr; }
+  /// Adds the text "lines" of the kernel to the report.
+  void add_lines(std::string_view text) {
+    if (kernel_) (*kernel_)["lines"] += text;
+  }
+  /// The kernel that requests with this key share, null until it is made; null if each request has its own,
+  /// since maps and folders have each kernel under its name.
+  std::shared_ptr<const Kernel>* shared_kernel(const std::string& key) {
+    return map_ || !folder_.empty() ? nullptr : &shared_[key];
+  }
 
  private:
   std::map<std::string, std::string>* map_;
   CompilationReport* report_ = nullptr;
-  KernelReport* kernel_ = nullptr;
+  KernelTexts* kernel_ = nullptr;
+  std::map<std::string, std::shared_ptr<const Kernel>> shared_;
   std::filesystem::path folder_;
-  bool passes_, sass_;
+  bool passes_, sass_, reports_code_ = false;
   int pass_count_ = 0;
 };
 

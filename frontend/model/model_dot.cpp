@@ -18,8 +18,7 @@ class CompiledDot {
     number_nodes();
     for (const Step& step : plan.steps)
       if (step.launches_kernel())
-        if (const auto found = report.kernels.find(plan.kernels.at(step.kernel).symbol);
-            found != report.kernels.end())
+        if (const auto found = report.kernels.find(step.name); found != report.kernels.end())
           add_kernel(step.name, found->second);
   }
 
@@ -110,7 +109,7 @@ class CompiledDot {
 }  // namespace
 
 std::string Model::dot(const std::map<std::string, Tensor>& inputs, const RunOptions& options) const {
-  const ReportScope reports;
+  const ReportScope reports(/*has_code=*/false);
   const PlannedModel planned = PlannedModel::of(*this, inputs, options);
   return CompiledDot(*reports.compilations.front(), planned.plan).text();
 }

@@ -39,6 +39,16 @@ double timed_calls(const std::function<void()>& call, double seconds) {
   return median_of(times);
 }
 
+/// Calls for the given time; returns how often.
+std::int64_t repeated_calls(const std::function<void()>& call, double seconds) {
+  std::int64_t calls = 0;
+  const auto begin = PageClock::now();
+  do call();
+  while (++calls < min_page_calls || page_seconds_since(begin) < seconds);
+  waitall();
+  return calls;
+}
+
 std::string escaped_html(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -97,6 +107,10 @@ void write_page(const std::string& path, const std::string& text) {
 
 bool is_loaded(const std::unique_ptr<CompilationReport>& report) { return report->executable != nullptr; }
 
+bool has_bodies(const std::unique_ptr<CompilationReport>& report) {
+  return is_loaded(report) && !report->executable->plan().bodies.empty();
+}
+
 std::string title_of(const DumpHtmlOptions& options, const ReportScope& reports) {
   if (!options.title.empty()) return options.title;
   return (*std::find_if(reports.compilations.begin(), reports.compilations.end(), is_loaded))->name;
@@ -116,16 +130,21 @@ void dump_html(const std::function<void()>& call, const std::string& path, const
           "Make the network or the step anew, or call it with other shapes");
     // Code that the second call compiles, as a forward part that packs weights, is described too.
     const double seconds = timed_calls([&] { call(), waitall(); }, options.seconds / 2);
-    const Profile profile;
-    const Profile::Record& record = *Profile::Record::current();
-    std::int64_t calls = 0;
-    const auto begin = PageClock::now();
-    do call();
-    while (++calls < min_page_calls || page_seconds_since(begin) < options.seconds / 2);
-    waitall();
+    const bool in_bodies = std::any_of(reports.compilations.begin(), reports.compilations.end(), has_bodies);
+    const double profiled = options.seconds / (in_bodies ? 4 : 2);
     const std::string title = replaced_utf8(title_of(options, reports));
-    const nlohmann::ordered_json json = page_json(
-        {.title = title, .reports = reports, .profile = record, .calls = calls, .call_seconds = seconds});
+    const Profile profile;
+    PageInput input{.title = title, .reports = reports, .profile = *Profile::Record::current()};
+    input.call_seconds = seconds;
+    input.calls = repeated_calls(call, profiled);
+    // Loops have their time from other calls than their bodies, whose measurement takes time too.
+    const Profile of_bodies;
+    if (in_bodies) {
+      input.bodies = Profile::Record::current();
+      Profile::Record::current()->measures_bodies = true;
+      input.body_calls = repeated_calls(call, profiled);
+    }
+    const nlohmann::ordered_json json = page_json(input);
     write_page(path, filled_page(page_document, escaped_html(title), json_for_script(json)));
   });
 }

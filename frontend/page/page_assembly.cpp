@@ -1,8 +1,7 @@
-// Reads the assembly of a kernel: keeps instructions, labels and places, drops the rest.
+// Reads the assembly of a kernel: keeps instructions, labels and the numbers of lines, drops the rest.
 #include "frontend/page/page_assembly.h"
 
 #include <charconv>
-#include <map>
 
 namespace kiln {
 namespace {
@@ -30,18 +29,6 @@ unsigned number_of_word(std::string_view word) {
   return number;
 }
 
-/// The texts in quotation marks.
-std::vector<std::string> quoted_texts(std::string_view rest) {
-  std::vector<std::string> texts;
-  for (std::size_t at = rest.find('"'); at != rest.npos; at = rest.find('"', at + 1)) {
-    const std::size_t end = rest.find('"', at + 1);
-    if (end == rest.npos) break;
-    texts.emplace_back(rest.substr(at + 1, end - at - 1));
-    at = end;
-  }
-  return texts;
-}
-
 class AssemblyReader {
  public:
   AssemblyReader(std::string_view symbol, std::size_t max_lines) : symbol_(symbol), max_lines_(max_lines) {}
@@ -50,7 +37,6 @@ class AssemblyReader {
     const std::string_view content = trimmed_line(line);
     if (content.empty() || content.starts_with('#') || content.starts_with("//")) return;
     if (content.find_first_not_of("(){}") == content.npos) return;  // around the body in PTX
-    if (content.starts_with(".file")) return add_file(content.substr(5));
     if (content.starts_with(".loc\t") || content.starts_with(".loc ")) return set_place(content.substr(4));
     // Directives; labels that begin with a point are targets of jumps.
     const bool is_label =
@@ -64,31 +50,23 @@ class AssemblyReader {
       if (is_label && content.starts_with(data)) return;
     if (in_function_) add(content, is_label);
   }
-  AssemblyText take() { return std::move(out_); }
+  AssemblyText take() {
+    drop_empty_place();
+    return std::move(out_);
+  }
 
  private:
-  void add_file(std::string_view rest) {
-    const unsigned number = number_of_word(take_word(rest));
-    const std::vector<std::string> names = quoted_texts(rest);
-    if (names.empty()) return;
-    const bool in_folder = names.size() > 1 && !names[1].starts_with('/') && !names[0].empty();
-    files_[number] = in_folder ? names[0] + "/" + names[1] : names.back();
+  /// A place that no instruction follows.
+  void drop_empty_place() {
+    if (!out_.places.empty() && out_.places.back().from == out_.lines) out_.places.pop_back();
   }
+  /// `rest`: the numbers of a file and of a line.
   void set_place(std::string_view rest) {
-    const unsigned file = number_of_word(take_word(rest)), line = number_of_word(take_word(rest));
-    const auto found = files_.find(file);
-    const bool known = line > 0 && found != files_.end();
-    AssemblyText::Place place{out_.lines, known ? found->second : std::string(), known ? line : 0};
-    if (!out_.places.empty()) {
-      AssemblyText::Place& last = out_.places.back();
-      if (last.file == place.file && last.line == place.line) return;
-      if (last.from == place.from) {
-        last = std::move(place);
-        return;
-      }
-    }
-    if (out_.places.empty() && !known) return;
-    out_.places.push_back(std::move(place));
+    (void)take_word(rest);
+    const unsigned number = number_of_word(take_word(rest));
+    drop_empty_place();
+    const unsigned before = out_.places.empty() ? 0 : out_.places.back().number;
+    if (number != before) out_.places.push_back({out_.lines, number});
   }
   void add(std::string_view content, bool is_label) {
     if (out_.lines >= max_lines_) {
@@ -110,7 +88,6 @@ class AssemblyReader {
   bool in_function_ = true;
   std::string_view symbol_;
   std::size_t max_lines_;
-  std::map<unsigned, std::string> files_;
   AssemblyText out_;
 };
 

@@ -11,11 +11,12 @@ namespace kiln {
 
 /// The instructions and labels of a kernel, without directives of the assembler.
 struct AssemblyText {
-  /// From this line on, instructions are of a line of a file; an empty file: of none that is known.
+  /// From this line of `text` on, counted from 0, instructions are of the program's line with this number,
+  /// from 1; 0: of none that is known.
   struct Place {
-    std::size_t from;  ///< number of the line of `text`, from 0
-    std::string file;
-    unsigned line;
+    std::size_t from;
+    unsigned number;
+    bool operator==(const Place&) const = default;
   };
   std::string text;  ///< lines, each with its end
   std::size_t lines = 0;
@@ -23,8 +24,8 @@ struct AssemblyText {
   std::vector<Place> places;
 };
 
-/// `text`: the stage "asm" or "ptx" of one kernel, whose `symbol` becomes "kernel". At most `max_lines`
-/// lines.
+/// `text`: the stage "asm", "lines" or "ptx" of one kernel, whose `symbol` becomes "kernel". At most
+/// `max_lines` lines.
 KILN_API AssemblyText assembly_of(std::string_view text, std::string_view symbol, std::size_t max_lines);
 
 }  // namespace kiln

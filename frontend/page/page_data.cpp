@@ -7,6 +7,7 @@
 #include "frontend/page/reproducer.h"
 #include "ir/gradient_name.h"
 #include "runtime/dtype_table.h"
+#include "runtime/linked_plan.h"
 #include "runtime/median.h"
 
 #include <kiln/threads.h>
@@ -16,6 +17,7 @@
 #include <ctime>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -27,6 +29,8 @@ using PageJson = nlohmann::ordered_json;
 
 /// Lines of one kernel's assembly, before the limit of all.
 constexpr std::size_t max_assembly_lines = 20'000;
+constexpr std::size_t max_place_bytes = 16;  // as JSON: [from,number]
+constexpr std::size_t no_assembly = std::numeric_limits<std::size_t>::max();
 
 class PageData {
  public:
@@ -56,6 +60,8 @@ class PageData {
   }
 
  private:
+  enum class Role { in_call, prepacks, in_body };
+
   void add_nodes(const CompilationReport& report) {
     nodes_.add(report.graph.inputs, report.graph.is_parameter, report.graph.nodes, report.graph.outputs);
     nodes_.add(report.update.inputs, {}, report.update.nodes, report.update.outputs);
@@ -104,10 +110,10 @@ class PageData {
     const bool backward = report.is_backward || !report.update.nodes.empty();
     if (!report.graph.nodes.empty()) train_ = report.graph.train;
     const std::size_t first = kernels_.size();
-    add_steps(report, plan, plan.steps, "", backward);
+    add_steps(report, plan, plan.steps, Role::in_call, backward);
     for (const PrepackedPlan& prepacked : plan.prepacked)
-      add_steps(report, plan, prepacked.steps, "once, before the first call", backward);
-    add_bodies(report, plan, backward);
+      add_steps(report, plan, prepacked.steps, Role::prepacks, backward);
+    add_bodies(report, report.executable->runner().linked(), backward);
     // Networks of symbols have no name.
     const bool named = !plan.name.empty() && !plan.name.starts_with('_');
     graphs_.push_back({{"name", named                ? plan.name
@@ -120,25 +126,34 @@ class PageData {
                        {"arena_bytes", plan.arena_bytes},
                        {"compile_ms", plan.compile_ms}});
   }
-  void add_bodies(const CompilationReport& report, const ExecutablePlan& plan, bool backward) {
-    for (const ExecutablePlan& body : plan.bodies) {
-      add_steps(report, body, body.steps, "in a loop or branch, whose time includes it", backward);
-      add_bodies(report, body, backward);
+  void add_bodies(const CompilationReport& report, const LinkedPlan& linked, bool backward) {
+    for (const Launch& l : linked.launches()) {
+      if (!l.control) continue;
+      for (const LinkedPlan* body : l.control->bodies()) {
+        add_steps(report, body->plan(), body->plan().steps, Role::in_body, backward);
+        add_bodies(report, *body, backward);
+      }
     }
   }
 
   void add_steps(const CompilationReport& report, const ExecutablePlan& plan, const std::vector<Step>& steps,
-                 const char* role, bool backward) {
+                 Role role, bool backward) {
+    const bool in_body = role == Role::in_body;
+    const Profile::Record* const record = in_body ? in_.bodies : &in_.profile;
+    const std::int64_t calls = std::max<std::int64_t>(in_body ? in_.body_calls : in_.calls, 1);
     for (const Step& step : steps) {
       PageJson json{{"name", step.name}, {"graph", graphs_.size()}};
-      if (*role) json["role"] = role;
+      if (role == Role::prepacks) json["role"] = "once, before the first call";
+      if (in_body) json["role"] = "in a loop or branch, whose time includes it";
+      json["in_body"] = in_body;
       double seconds = 0;
-      if (const Profile::Record::Measured* m = in_.profile.of(step)) {
+      if (const Profile::Record::Measured* m = record ? record->of(step) : nullptr) {
         std::vector<double> times = m->seconds;
         seconds = median_of(times);
         json["us"] = seconds * 1e6;
-        json["runs"] =
-            static_cast<double>(m->kernel.runs) / static_cast<double>(std::max<std::int64_t>(in_.calls, 1));
+        json["runs"] = static_cast<double>(m->kernel.runs) / static_cast<double>(calls);
+      } else if (in_body) {
+        json["runs"] = 0;  // a branch that was not taken
       }
       if (step.launches_kernel())
         add_kernel(json, report, plan.kernels.at(step.kernel), step, seconds, backward);
@@ -177,7 +192,7 @@ class PageData {
   void add_kernel(PageJson& json, const CompilationReport& report, const PlannedKernel& planned,
                   const Step& step, double seconds, bool backward) {
     json["lines"] = lines_of(step.locations);
-    const auto found = report.kernels.find(planned.symbol);
+    const auto found = report.kernels.find(step.name);
     if (found == report.kernels.end()) return;
     const KernelReport& kernel = found->second;
     std::vector<std::size_t> operators;
@@ -193,7 +208,7 @@ class PageData {
     json["operations"] = kernel.operations;
     if (!planned.gpu.schedule.empty()) json["schedule"] = planned.gpu.schedule;
     if (report.executable->device().is_cpu()) add_limit(json, kernel, step, seconds);
-    json["assembly"] = assembly(kernel, planned.symbol);
+    add_assembly(json, kernel, report, planned.symbol);
     // The update of a step has no backward pass.
     backward = backward && std::any_of(operators.begin(), operators.end(), [&](std::size_t i) {
                  return !updates_.contains(nodes_.operators()[i].get());
@@ -218,33 +233,56 @@ class PageData {
     if (seconds > 0) json["limit_share"] = all / seconds;
   }
 
-  /// The number of the kernel's assembly; equal ones are one.
-  PageJson assembly(const KernelReport& kernel, const std::string& symbol) {
-    auto text = kernel.texts.find("asm");
-    if (text == kernel.texts.end()) text = kernel.texts.find("ptx");
-    if (text == kernel.texts.end()) return nullptr;
-    AssemblyText assembly = assembly_of(text->second, symbol, max_assembly_lines);
-    const auto [at, is_new] = assembly_numbers_.try_emplace(assembly.text, assemblies_.size());
+  /// The number of the kernel's assembly, and the lines that its places name; equal ones are one, whatever
+  /// their lines.
+  void add_assembly(PageJson& json, const KernelReport& kernel, const CompilationReport& report,
+                    const std::string& symbol) {
+    json["assembly"] = nullptr;
+    json["code_lines"] = PageJson::array();
+    const auto found = report.texts.find(symbol);
+    if (found == report.texts.end()) return;
+    const auto [known, unseen] = assembly_of_symbol_.try_emplace(symbol, assemblies_.size());
+    if (unseen) known->second = add_assembly(found->second, symbol);
+    if (known->second == no_assembly) return;
+    json["assembly"] = known->second;
+    if (!assemblies_[known->second].places.empty()) json["code_lines"] = lines_of(kernel.lines);
+  }
+  std::size_t add_assembly(const KernelTexts& texts, const std::string& symbol) {
+    const auto text_of = [&](std::string_view stage) {
+      const auto text = texts.find(stage);
+      return text == texts.end() ? AssemblyText() : assembly_of(text->second, symbol, max_assembly_lines);
+    };
+    AssemblyText assembly = text_of("asm");
+    if (assembly.text.empty()) assembly = text_of("ptx");
+    if (assembly.text.empty()) return no_assembly;
+    // The code that runs has no debug information; the lines are of the same instructions with it.
+    if (AssemblyText lines = text_of("lines"); lines.text == assembly.text) assembly = std::move(lines);
+    std::string content = assembly.text;
+    for (const AssemblyText::Place& p : assembly.places) content += fmt::format("{}:{} ", p.from, p.number);
+    const auto [at, is_new] = assembly_numbers_.try_emplace(std::move(content), assemblies_.size());
     if (is_new) assemblies_.push_back(std::move(assembly));
     return at->second;
   }
 
-  /// The longest are cut until all have room: as JSON a text takes an eighth more.
+  /// Bytes as JSON: a text takes an eighth more.
+  static std::size_t json_bytes(const AssemblyText& a) {
+    return a.text.size() * 9 / 8 + a.places.size() * max_place_bytes;
+  }
+  /// The longest are cut until all have room.
   PageJson assemblies_json(std::size_t room) {
-    room = room * 7 / 8;
-    std::size_t limit = room;  // of the bytes of one text
+    std::size_t limit = room;  // of the bytes of one
     const auto total = [&] {
       std::size_t bytes = 0;
-      for (const AssemblyText& a : assemblies_) bytes += std::min(a.text.size(), limit);
+      for (const AssemblyText& a : assemblies_) bytes += std::min(json_bytes(a), limit);
       return bytes;
     };
     while (total() > room) limit = limit * 7 / 8;
     PageJson list = PageJson::array();
     for (AssemblyText& a : assemblies_) {
-      if (a.text.size() > limit) cut(a, limit);
+      while (!a.text.empty() && json_bytes(a) > limit) cut(a, a.text.size() * 7 / 8);
       PageJson places = PageJson::array();
       for (const AssemblyText::Place& p : a.places)
-        places.push_back({p.from, p.file.empty() ? PageJson(nullptr) : place(p.file, p.line)});
+        places.push_back({p.from, p.number > 0 ? PageJson(p.number - 1) : PageJson(nullptr)});
       list.push_back({{"text", std::move(a.text)}, {"left_out", a.left_out}, {"places", std::move(places)}});
     }
     return list;
@@ -275,7 +313,8 @@ class PageData {
   std::unordered_set<const ir::Node*> updates_;
   PageJson graphs_ = PageJson::array(), kernels_ = PageJson::array();
   std::vector<AssemblyText> assemblies_;
-  std::unordered_map<std::string, std::size_t> assembly_numbers_;
+  std::unordered_map<std::string, std::size_t> assembly_numbers_;    // by content
+  std::unordered_map<std::string, std::size_t> assembly_of_symbol_;  // or no_assembly
   bool train_ = false;
 };
 

@@ -14,7 +14,9 @@ struct PageInput {
   std::string title;
   const ReportScope& reports;
   const Profile::Record& profile;
-  std::int64_t calls = 0;   ///< profiled
+  std::int64_t calls = 0;                   ///< profiled
+  const Profile::Record* bodies = nullptr;  ///< of calls in which bodies were measured; null: there are none
+  std::int64_t body_calls = 0;
   double call_seconds = 0;  ///< median of a call without profile
 };
 

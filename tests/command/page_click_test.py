@@ -52,6 +52,11 @@ CLICKS = """
     answers.operations = $('code').textContent;
     key('a');
     answers.assembly = $('code').textContent;
+    const instruction = $('code').querySelector('[data-at]:not([data-at=""])');
+    instruction.click();
+    answers.instruction = {line: instruction.dataset.key, at: instruction.dataset.at, source: picked('source'), kernels: picked('kernels'),
+                           stays: $('code').textContent === answers.assembly, marked: instruction.classList.contains('picked')};
+    kernel.click();
     key('j'), key('k');
     const down = picked('kernels')[0];
     key('j');
@@ -113,6 +118,9 @@ def check(name, a):
     assert a["hint"]["nodes"] == kernel["nodes"] and a["hint"]["source"] == kernel["source"], f"{name}: {a['hint']}"
     assert "link" not in a or a["link"]["nodes"] == [a["link"]["to"]], f"{name}: {a['link']}"
     assert "int main()" in a["program"] and "kiln." in a["operations"] and "ret" in a["assembly"], name
+    instruction = a["instruction"]
+    assert instruction["source"] == ["l" + instruction["line"]] and kernel["id"] in instruction["kernels"], f"{name}: {instruction}"
+    assert instruction["at"] == instruction["line"].split("-")[1] and instruction["stays"] and instruction["marked"], f"{name}: {instruction}"
     assert a["moved"][0] != a["moved"][1] or a["rows"]["kernels"] == 1, f"{name}: {a['moved']}"
     assert a["cleared"] == 0, f"{name}: {a['cleared']}"
     light, dark, again = a["themes"]

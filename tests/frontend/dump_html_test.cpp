@@ -3,7 +3,9 @@
 #include "temporary_folder.h"
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 using namespace kiln;
@@ -39,6 +41,35 @@ nlohmann::json kernel_with(const nlohmann::json& data, const std::string& operat
   return {};
 }
 
+/// The text of the program's lines.
+std::string texts_of(const nlohmann::json& data, const nlohmann::json& lines) {
+  std::string text;
+  for (const nlohmann::json& at : lines) {
+    const nlohmann::json& file = data.at("files").at(at.at(0).get<std::size_t>());
+    for (const nlohmann::json& line : file.at("lines"))
+      if (line.at(0) == at.at(1)) text += line.at(1).get<std::string>() + "\n";
+  }
+  return text;
+}
+
+/// The text of the program's lines that instructions of a kernel are of, each once.
+std::string texts_of_instructions(const nlohmann::json& data, const nlohmann::json& kernel) {
+  std::set<std::size_t> numbers;
+  for (const nlohmann::json& place :
+       data.at("assemblies").at(kernel.at("assembly").get<std::size_t>()).at("places"))
+    if (!place.at(1).is_null()) numbers.insert(place.at(1).get<std::size_t>());
+  nlohmann::json lines = nlohmann::json::array();
+  for (const std::size_t n : numbers) lines.push_back(kernel.at("code_lines").at(n));
+  return texts_of(data, lines);
+}
+
+nlohmann::json page_data_of(HybridBlock& net, const Tensors& inputs) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path / "page.html";
+  dump_html(net, inputs, path.string(), brief);
+  return data_of(text_of_file(path));
+}
+
 }  // namespace
 
 TEST_CASE("a page shows lines, nodes, kernels and code of a network") {
@@ -63,14 +94,7 @@ TEST_CASE("a page shows lines, nodes, kernels and code of a network") {
   CHECK(kernel.at("us") > 0);
   CHECK(kernel.at("limit_share") > 0);
   // It is of this file, whose text is there.
-  bool found = false;
-  for (const nlohmann::json& at : kernel.at("lines")) {
-    const nlohmann::json& file = data.at("files").at(at.at(0).get<std::size_t>());
-    for (const nlohmann::json& line : file.at("lines"))
-      found |= line.at(0) == at.at(1) &&
-               line.at(1).get<std::string>().find("F.relu(wide(x))") != std::string::npos;
-  }
-  CHECK(found);
+  CHECK_THAT(texts_of(data, kernel.at("lines")), Contains("F.relu(wide(x))"));
   CHECK_THAT(data.at("assemblies").at(kernel.at("assembly").get<std::size_t>()).at("text").get<std::string>(),
              Contains("kernel:") && Contains(" ret"));
   CHECK_THAT(kernel.at("program").get<std::string>(),
@@ -78,6 +102,70 @@ TEST_CASE("a page shows lines, nodes, kernels and code of a network") {
 
   // The network is as it was.
   CHECK(net.compiled_calls().empty());
+}
+
+TEST_CASE("instructions of a page have the program's lines") {
+  Net net([](F& f, const Tensors& in) {
+    Tensor product = f.dot(in[0], in[1]);
+    Tensor shifted = product + in[2];
+    return Tensors{f.tanh(shifted)};
+  });
+  const nlohmann::json data = page_data_of(net, {ones({8, 64}), ones({64, 32}), ones({8, 32})});
+  // One kernel computes all three; the instructions of each line are of that line.
+  CHECK_THAT(texts_of_instructions(data, kernel_with(data, "tanh")),
+             Contains("f.dot(in[0], in[1])") && Contains("product + in[2]") && Contains("f.tanh(shifted)"));
+}
+
+TEST_CASE("kernels of a page share code, with lines of their own") {
+  Net net([](F& f, const Tensors& in) {
+    Tensor first = f.softmax(in[0]);
+    Tensor second = f.dot(first, in[1]);
+    Tensor third = f.softmax(second);
+    return Tensors{f.dot(third, in[1])};
+  });
+  const nlohmann::json data = page_data_of(net, {ones({8, 32}), ones({32, 32})});
+  std::vector<nlohmann::json> products;
+  for (const nlohmann::json& k : data.at("kernels"))
+    if (!k.contains("role") && k.at("multiply_adds") == 8 * 32 * 32) products.push_back(k);
+  REQUIRE(products.size() == 2);
+  CHECK(products[0].at("assembly") == products[1].at("assembly"));
+  CHECK_THAT(texts_of_instructions(data, products[0]), Contains("f.dot(first") && !Contains("f.dot(third"));
+  CHECK_THAT(texts_of_instructions(data, products[1]), Contains("f.dot(third") && !Contains("f.dot(first"));
+}
+
+TEST_CASE("kernels of bodies have runs and times on a page") {
+  Net net([](F& f, const Tensors& in) -> Tensors {
+    return f.contrib()
+        .foreach (
+            [&](const Tensors& rows, const Tensors& states) -> F::contrib::Results {
+              const Tensor next = f.tanh(f.dot(states[0], in[2]) + rows[0]);
+              const Tensor small = f.contrib().cond(
+                  f.sum(next) < 0, [&] { return Tensors{next * 3}; }, [&] { return Tensors{next - 7}; })[0];
+              return {{small}, {next}};
+            },
+            {in[0]}, {in[1]})
+        .outputs;
+  });
+  const nlohmann::json data = page_data_of(net, {ones({5, 4, 32}), ones({4, 32}), ones({32, 32})});
+  std::map<double, int> kernels_by_runs;
+  double loop = 0, bodies = 0;
+  for (const nlohmann::json& k : data.at("kernels")) {
+    const bool has_code = k.contains("bytes");
+    if (!has_code && !k.at("in_body")) loop += k.at("us").get<double>();
+    if (!has_code || !k.at("in_body")) continue;
+    INFO(k.at("name"));
+    const auto runs = k.at("runs").get<double>();
+    ++kernels_by_runs[runs];
+    CHECK(k.contains("limit_share") == (runs > 0));
+    bodies += k.value("us", 0.0) * runs;
+    if (k.at("multiply_adds") > 0) CHECK(k.at("runs") == 5);
+  }
+  // Five steps; of the branch one side in each of them, the other never.
+  CHECK(kernels_by_runs.size() == 2);
+  CHECK(kernels_by_runs[5] >= 2);
+  CHECK(kernels_by_runs[0] == 1);
+  CHECK(loop > 0);
+  CHECK(bodies > 0);
 }
 
 TEST_CASE("texts of a program cannot become elements of the page") {

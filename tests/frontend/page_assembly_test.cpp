@@ -16,8 +16,8 @@ constexpr std::string_view text =
     "\t.type\tkiln_dot0_12ab,@function\n"
     "kiln_dot0_12ab:                         # @kiln_dot0_12ab\n"
     ".Lfunc_begin0:\n"
-    "\t.file\t1 \"/home/me\" \"net.cpp\"\n"
-    "\t.loc\t1 12 0                          # net.cpp:12:0\n"
+    "\t.file\t1 \"/home/me\" \"lines\"\n"
+    "\t.loc\t1 12 0                          # lines:12:0\n"
     "\t.cfi_startproc\n"
     "# %bb.0:\n"
     "\tpushq\t%rbp\n"
@@ -28,6 +28,7 @@ constexpr std::string_view text =
     "\tjne\t.LBB0_1\n"
     "\t.loc\t1 0 5 is_stmt 0\n"
     "\tretq\n"
+    "\t.loc\t1 12 0\n"
     ".Lfunc_end0:\n"
     "\t.size\tkiln_dot0_12ab, .Lfunc_end0-kiln_dot0_12ab\n"
     "\t.section\t.debug_info,\"\",@progbits\n"
@@ -53,13 +54,9 @@ TEST_CASE("directives and comments are left out") {
 TEST_CASE("places begin at the instruction that follows them") {
   const AssemblyText a = assembly_of(text, "kiln_dot0_12ab", 100);
   REQUIRE(a.places.size() == 3);
-  CHECK(a.places[0].from == 1);
-  CHECK(a.places[0].file == "/home/me/net.cpp");
-  CHECK(a.places[0].line == 12);
-  CHECK(a.places[1].from == 2);
-  CHECK(a.places[1].line == 14);
-  CHECK(a.places[2].from == 5);
-  CHECK(a.places[2].file.empty());
+  CHECK(a.places[0] == AssemblyText::Place{1, 12});
+  CHECK(a.places[1] == AssemblyText::Place{2, 14});
+  CHECK(a.places[2] == AssemblyText::Place{5, 0});
 }
 
 TEST_CASE("long code is cut") {

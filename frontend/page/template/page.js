@@ -28,7 +28,13 @@
   // Times
 
   const timeOf = (k) => (k.us ?? 0) * (k.runs ?? 0);
-  const total = data.kernels.reduce((sum, k) => sum + timeOf(k), 0);
+  /** The time of several kernels; the time of a loop or branch has its body's. */
+  const runsBodies = (k) => k.bytes === undefined;
+  const sumOf = (kernels) => {
+    const withBodies = kernels.some(runsBodies);
+    return kernels.reduce((sum, k) => (k.in_body && withBodies ? sum : sum + timeOf(k)), 0);
+  };
+  const total = data.kernels.reduce((sum, k) => (k.in_body ? sum : sum + timeOf(k)), 0);
   const largest = Math.max(...data.kernels.map(timeOf), 1e-12);
   const shareOf = (k) => (total > 0 ? timeOf(k) / total : 0);
   /** A colour by share of the longest, whose root tells short ones apart. */
@@ -49,7 +55,7 @@
       kernelsOfNode[n].push(k);
       push(kernelsOfLine, lineKey(data.nodes[n].at), k);
     }
-    for (const at of kernel.lines ?? []) push(kernelsOfLine, lineKey(at), k);
+    for (const at of [...(kernel.lines ?? []), ...(kernel.code_lines ?? [])]) push(kernelsOfLine, lineKey(at), k);
   });
   const related = {
     kernel: (k) => ({
@@ -83,7 +89,7 @@
         if (previous && number !== previous + 1) pane.append(element('div', 'gap', '⋯'));
         previous = number;
         const key = `${f}-${number}`, kernels = kernelsOfLine.get(key) ?? [];
-        const us = kernels.reduce((sum, k) => sum + timeOf(data.kernels[k]), 0);
+        const us = sumOf(kernels.map((k) => data.kernels[k]));
         const line = element('div', 'source-line', element('span', 'time', us > 0 ? time(us) : ''),
           element('span', 'number', String(number)), element('span', 'text', text));
         if (us > 0) line.style.setProperty('--heat', heat(Math.min(us, largest)));
@@ -170,15 +176,29 @@
     }
     return head;
   };
-  const assemblyLines = (assembly) => {
-    const pre = element('pre', '');
+  /** Beside an instruction stands the program's line that it is of, where it differs from the preceding instruction's. */
+  const assemblyLines = (assembly, kernel) => {
+    const pre = element('pre', assembly.places.length ? 'located' : '');
     const places = assembly.places;
-    let p = -1;
+    const severalFiles = new Set(kernel.code_lines.filter(Boolean).map((at) => at[0])).size > 1;
+    let p = -1, last = null;
     assembly.text.split('\n').slice(0, -1).forEach((text, i) => {
       while (p + 1 < places.length && places[p + 1][0] <= i) ++p;
-      const at = p >= 0 ? places[p][1] : null;
-      const line = element('span', text.startsWith(' ') ? (/^ +v?f?n?m(add|sub)|fmadd|fnmadd/.test(text) ? '' : 'plain') : 'label', text);
-      if (at) { line.classList.add('row'); line.dataset.kind = 'line'; line.dataset.key = lineKey(at); }
+      const isInstruction = text.startsWith(' ');
+      const at = p >= 0 && isInstruction && places[p][1] !== null ? kernel.code_lines[places[p][1]] : null;
+      const kindOf = isInstruction ? (/^ +v?f?n?m(add|sub)|fmadd|fnmadd/.test(text) ? '' : 'plain') : 'label';
+      const line = element('span', kindOf, text);
+      if (at) {
+        const name = baseName(data.files[at[0]].name), key = lineKey(at);
+        line.classList.add('row');
+        line.dataset.kind = 'line';
+        line.dataset.key = key;
+        line.dataset.at = key === last ? '' : `${severalFiles ? `${name}:` : ''}${at[1]}`;
+        line.title = `${name}:${at[1]}`;
+        last = key;
+      } else if (isInstruction) {
+        last = null;
+      }
       pre.append(line);
     });
     if (assembly.left_out) pre.append(element('span', 'label', `${assembly.left_out} more lines: kiln dump --stage asm`));
@@ -198,7 +218,7 @@
         : [codeHead(kernel, ''), element('p', 'empty', `There is no program for it: ${kernel.no_program ?? 'it runs bodies'}.`)]));
     } else {
       const assembly = kernel.assembly === undefined || kernel.assembly === null ? null : data.assemblies[kernel.assembly];
-      pane.replaceChildren(codeHead(kernel, ''), assembly ? assemblyLines(assembly) : element('p', 'empty', 'It has no code of its own.'));
+      pane.replaceChildren(codeHead(kernel, assembly?.places.length ? 'at the left, the line of the program' : ''), assembly ? assemblyLines(assembly, kernel) : element('p', 'empty', 'It has no code of its own.'));
     }
     pane.scrollTop = 0;
   };
