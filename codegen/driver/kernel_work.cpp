@@ -69,10 +69,10 @@ void add_nodes(mlir::Location loc, std::vector<KernelReport::Node>& nodes) {
   });
 }
 
-std::string line_of(mlir::Operation* op) {
+std::string line_of(mlir::Operation* op, mlir::AsmState& names) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  op->print(os, mlir::OpPrintingFlags().elideLargeElementsAttrs(8).skipRegions().useLocalScope());
+  op->print(os, names);
   return text + "\n";
 }
 
@@ -100,12 +100,14 @@ std::int64_t written_bytes(mlir::OpResult result) {
 
 class Counter {
  public:
+  explicit Counter(mlir::AsmState& names) : names_(names) {}
+
   void add(mlir::Operation* op) {
     add_nodes(op->getLoc(), report_.nodes);
     if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) {
       mlir::Block& body = fusion.getBody().front();
       for (mlir::Operation& inner : body.without_terminator()) add_operation(&inner);
-      if (body.without_terminator().empty()) report_.operations += line_of(op);  // a copy
+      if (body.without_terminator().empty()) report_.operations += line_of(op, names_);  // a copy
       for (auto [v, argument] : llvm::zip(fusion.getOperands(), body.getArguments()))
         add_array(v, read_bytes(argument));
       for (mlir::OpResult r : fusion->getResults()) add_array(r, written_bytes(r));
@@ -137,14 +139,16 @@ class Counter {
     const double count = multiply_adds_of(op);
     report_.multiply_adds += count;
     if (count > 0) set_dtype(op->getResult(0));
-    add_nodes(op->getLoc(), report_.nodes);
-    report_.operations += line_of(op);
+    // A constant has the node that used its value first, of all in the function.
+    if (!llvm::isa<ir::ConstantOp>(op)) add_nodes(op->getLoc(), report_.nodes);
+    report_.operations += line_of(op, names_);
   }
   void set_dtype(mlir::Value v) {
     report_.dtype = ir::to_tensor_type(v.getType()).dtype;
     has_dtype_ = true;
   }
 
+  mlir::AsmState& names_;
   KernelReport report_;
   bool has_dtype_ = false;
   llvm::MapVector<mlir::Value, std::int64_t> arrays_;
@@ -152,8 +156,12 @@ class Counter {
 
 }  // namespace
 
-KernelReport work_of(llvm::ArrayRef<mlir::Operation*> operations, std::int64_t bytes) {
-  Counter counter;
+KernelReport KernelWork::of(llvm::ArrayRef<mlir::Operation*> operations, std::int64_t bytes) {
+  if (!names_) {
+    const auto flags = mlir::OpPrintingFlags().elideLargeElementsAttrs(8).skipRegions().useLocalScope();
+    names_ = std::make_unique<mlir::AsmState>(function_, flags);
+  }
+  Counter counter(*names_);
   for (mlir::Operation* op : operations) counter.add(op);
   return counter.take(bytes);
 }

@@ -217,11 +217,10 @@ class Scheduler {
   /// Adds the work of a step to the report, if there is one. Returns the numbers of its operations' lines.
   std::string describe(const PlannedStep& p) {
     if (!stages_ || !stages_->report()) return {};
-    KernelReport report = work_of(p.operations, p.moved_bytes);
+    KernelReport& report = stages_->report()->kernels[p.step.name];
+    report = work_.of(p.operations, p.moved_bytes);
     report.lines = lines_of(p.request->location);
-    std::string numbers = line_numbers(p.operations, report.lines);
-    stages_->report()->kernels.insert_or_assign(p.step.name, std::move(report));
-    return numbers;
+    return line_numbers(p.operations, report.lines);
   }
 
   /// `name`: of the step. The kernel itself may have been made for another network.
@@ -387,6 +386,7 @@ class Scheduler {
   llvm::DenseMap<const Kernel*, std::uint32_t> kernel_numbers_;
   ValuePlaces places_;
   PlanConstants constants_;
+  KernelWork work_{function_};
   std::vector<PlannedStep> planned_;
 };
 

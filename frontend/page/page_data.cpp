@@ -55,7 +55,8 @@ class PageData {
     all["graphs"] = std::move(graphs_);
     all["kernels"] = std::move(kernels_);
     const std::size_t rest = all.dump(-1, ' ', false, PageJson::error_handler_t::replace).size();
-    all["assemblies"] = assemblies_json(max_page_bytes - std::min(rest, max_page_bytes));
+    all["assemblies"] =
+        assemblies_json(std::max(max_page_bytes - std::min(rest, max_page_bytes), min_assembly_bytes));
     return all;
   }
 
@@ -104,16 +105,33 @@ class PageData {
                        [&](const Step& s) { return in_.profile.of(s) != nullptr; });
   }
 
+  /// Counts the kernels that compute a part of a node, gradients apart.
+  void count_parts(const CompilationReport& report) {
+    parts_.clear();
+    for (const auto& [name, kernel] : report.kernels)
+      for (const KernelReport::Node& node : kernel.nodes) {
+        bool is_gradient = false;
+        if (const int index = node_of(node, is_gradient); index >= 0 && !is_gradient)
+          ++parts_[static_cast<std::size_t>(index)];
+      }
+  }
+  std::vector<std::string> names_of_parts(const std::vector<std::size_t>& operators) const {
+    std::vector<std::string> names;
+    for (const std::size_t i : operators)
+      if (const auto found = parts_.find(i); found != parts_.end() && found->second > 1)
+        names.push_back(nodes_.operators()[i]->name);
+    return names;
+  }
+
   void add_graph(const CompilationReport& report) {
+    count_parts(report);
     const ExecutablePlan& plan = report.executable->plan();
-    // A training step computes both.
-    const bool backward = report.is_backward || !report.update.nodes.empty();
     if (!report.graph.nodes.empty()) train_ = report.graph.train;
     const std::size_t first = kernels_.size();
-    add_steps(report, plan, plan.steps, Role::in_call, backward);
+    add_steps(report, plan, plan.steps, Role::in_call);
     for (const PrepackedPlan& prepacked : plan.prepacked)
-      add_steps(report, plan, prepacked.steps, Role::prepacks, backward);
-    add_bodies(report, report.executable->runner().linked(), backward);
+      add_steps(report, plan, prepacked.steps, Role::prepacks);
+    add_bodies(report, report.executable->runner().linked());
     // Networks of symbols have no name.
     const bool named = !plan.name.empty() && !plan.name.starts_with('_');
     graphs_.push_back({{"name", named                ? plan.name
@@ -126,18 +144,18 @@ class PageData {
                        {"arena_bytes", plan.arena_bytes},
                        {"compile_ms", plan.compile_ms}});
   }
-  void add_bodies(const CompilationReport& report, const LinkedPlan& linked, bool backward) {
+  void add_bodies(const CompilationReport& report, const LinkedPlan& linked) {
     for (const Launch& l : linked.launches()) {
       if (!l.control) continue;
       for (const LinkedPlan* body : l.control->bodies()) {
-        add_steps(report, body->plan(), body->plan().steps, Role::in_body, backward);
-        add_bodies(report, *body, backward);
+        add_steps(report, body->plan(), body->plan().steps, Role::in_body);
+        add_bodies(report, *body);
       }
     }
   }
 
   void add_steps(const CompilationReport& report, const ExecutablePlan& plan, const std::vector<Step>& steps,
-                 Role role, bool backward) {
+                 Role role) {
     const bool in_body = role == Role::in_body;
     const Profile::Record* const record = in_body ? in_.bodies : &in_.profile;
     const std::int64_t calls = std::max<std::int64_t>(in_body ? in_.body_calls : in_.calls, 1);
@@ -156,7 +174,7 @@ class PageData {
         json["runs"] = 0;  // a branch that was not taken
       }
       if (step.launches_kernel())
-        add_kernel(json, report, plan.kernels.at(step.kernel), step, seconds, backward);
+        add_kernel(json, report, plan.kernels.at(step.kernel), step, seconds);
       else
         add_control(json, step);
       kernels_.push_back(std::move(json));
@@ -170,10 +188,11 @@ class PageData {
     if (const int index = nodes_.find(node, {}, 0); index >= 0) json["nodes"] = {index};
   }
 
-  /// The node of a kernel, also of its gradients; -1: it is not in the graph.
-  int node_of(const KernelReport::Node& node) const {
+  /// The node of a kernel, also of its gradients, which sets `is_gradient`; -1: it is not in the graph.
+  int node_of(const KernelReport::Node& node, bool& is_gradient) const {
     const int index = nodes_.find(node.name, node.file, node.line);
     if (index >= 0 || !node.name.ends_with(ir::gradient_suffix)) return index;
+    is_gradient = true;
     return nodes_.find(node.name.substr(0, node.name.size() - ir::gradient_suffix.size()), node.file,
                        node.line);
   }
@@ -190,14 +209,15 @@ class PageData {
   }
 
   void add_kernel(PageJson& json, const CompilationReport& report, const PlannedKernel& planned,
-                  const Step& step, double seconds, bool backward) {
+                  const Step& step, double seconds) {
     json["lines"] = lines_of(step.locations);
     const auto found = report.kernels.find(step.name);
     if (found == report.kernels.end()) return;
     const KernelReport& kernel = found->second;
     std::vector<std::size_t> operators;
+    bool has_gradients = false;
     for (const KernelReport::Node& node : kernel.nodes) {
-      const int index = node_of(node);
+      const int index = node_of(node, has_gradients);
       if (index >= 0 && std::find(operators.begin(), operators.end(), index) == operators.end())
         operators.push_back(static_cast<std::size_t>(index));
     }
@@ -209,12 +229,17 @@ class PageData {
     if (!planned.gpu.schedule.empty()) json["schedule"] = planned.gpu.schedule;
     if (report.executable->device().is_cpu()) add_limit(json, kernel, step, seconds);
     add_assembly(json, kernel, report, planned.symbol);
-    // The update of a step has no backward pass.
-    backward = backward && std::any_of(operators.begin(), operators.end(), [&](std::size_t i) {
-                 return !updates_.contains(nodes_.operators()[i].get());
-               });
+    const std::size_t all = operators.size();
+    // Gradients that are fused with an update are computed without it: an update has no backward pass.
+    if (has_gradients)
+      std::erase_if(operators, [&](std::size_t i) { return updates_.contains(nodes_.operators()[i].get()); });
     const Reproducer program =
-        reproduce(nodes_, operators, {.kernel = step.name, .train = train_, .backward = backward});
+        reproduce(nodes_, operators,
+                  {.kernel = step.name,
+                   .train = train_,
+                   .backward = has_gradients,
+                   .leaves_out_update = operators.size() < all,
+                   .parts = has_gradients ? std::vector<std::string>() : names_of_parts(operators)});
     if (program.program.empty())
       json["no_program"] = program.because;
     else
@@ -288,7 +313,7 @@ class PageData {
     return list;
   }
   static void cut(AssemblyText& a, std::size_t limit) {
-    const std::size_t end = a.text.rfind('\n', limit);
+    const std::size_t end = limit > 0 ? a.text.rfind('\n', limit - 1) : a.text.npos;
     const std::size_t keep = end == a.text.npos ? 0 : end + 1;
     const auto lines = static_cast<std::size_t>(
         std::count(a.text.begin() + static_cast<std::ptrdiff_t>(keep), a.text.end(), '\n'));
@@ -315,6 +340,7 @@ class PageData {
   std::vector<AssemblyText> assemblies_;
   std::unordered_map<std::string, std::size_t> assembly_numbers_;    // by content
   std::unordered_map<std::string, std::size_t> assembly_of_symbol_;  // or no_assembly
+  std::unordered_map<std::size_t, int> parts_;                       // of nodes: kernels of the present graph
   bool train_ = false;
 };
 

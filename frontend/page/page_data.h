@@ -20,8 +20,10 @@ struct PageInput {
   double call_seconds = 0;  ///< median of a call without profile
 };
 
-/// Assembly is cut so that a page has no more bytes of JSON than this.
+/// Assembly is cut so that a page has no more bytes of JSON than this. It has room for min_assembly_bytes in
+/// any case.
 inline constexpr std::size_t max_page_bytes = 4'500'000;
+inline constexpr std::size_t min_assembly_bytes = 400'000;
 
 /// Files, nodes, graphs, kernels and assemblies, which refer to each other by number (template/README.md).
 nlohmann::ordered_json page_json(const PageInput& input);

@@ -180,10 +180,25 @@ std::string input_text(const TensorType& type) {
   return fmt::format("random::uniform(-1, 1, Shape{}, DType::{})", shape, dtype);
 }
 
-std::string program_comment(const std::string& kernel) {
-  std::string line = "// The operators of the kernel ";
-  for (const char c : kernel) line += static_cast<unsigned char>(c) < 0x20 || c == '\\' ? ' ' : c;
-  return line + "\n";
+/// Names of kernels and nodes in a comment of one line: they may have any characters.
+std::string in_comment(std::string_view name) {
+  std::string text;
+  for (const char c : name) text += static_cast<unsigned char>(c) < 0x20 || c == '\\' ? ' ' : c;
+  return text;
+}
+
+/// The kernel, and how the program's kernels differ from it.
+std::string program_comment(const ReproducerOptions& options) {
+  std::string text = "// The operators of the kernel " + in_comment(options.kernel) + "\n";
+  if (options.backward)
+    text +=
+        "// The program runs them forward and backward, in several kernels. In the network the gradients may "
+        "be\n"
+        "// fused with the ones of other operators.\n";
+  if (options.leaves_out_update) text += "// The kernel also updates parameters, which is left out here.\n";
+  for (const std::string& name : options.parts)
+    text += "// The kernel computes a part of " + in_comment(name) + ", the program all of it.\n";
+  return text;
 }
 
 constexpr std::string_view timed_forward = "  std::cout << benchmark(net, inputs, {.kernels = true});\n";
@@ -216,7 +231,7 @@ Reproducer reproduce(const PageNodes& nodes, const std::vector<std::size_t>& ope
     variables.push_back(fmt::format("sym::var({})", cpp_quoted(input.name)));
     values.push_back(input_text(input.type));
   }
-  std::string program = program_comment(options.kernel);
+  std::string program = program_comment(options);
   program += "#include <kiln/kiln.h>\n\n#include <iostream>\n\nusing namespace kiln;\n\n";
   program += fmt::format("int main() {{\n  const Symbol symbol = sym::load_json({});\n", raw_literal(symbol));
   program += fmt::format("  SymbolBlock net(symbol, {{{}}});\n", fmt::join(variables, ", "));

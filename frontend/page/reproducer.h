@@ -43,9 +43,11 @@ struct Reproducer {
   std::string program, because;
 };
 struct ReproducerOptions {
-  std::string kernel;     ///< for the comment
-  bool train = false;     ///< in training mode
-  bool backward = false;  ///< with a backward pass
+  std::string kernel;                   ///< for the comment
+  bool train = false;                   ///< in training mode
+  bool backward = false;                ///< with a backward pass
+  bool leaves_out_update = false;       ///< whether the kernel also updates parameters, for the comment
+  std::vector<std::string> parts = {};  ///< operators with a part in another kernel, for the comment
 };
 Reproducer reproduce(const PageNodes& nodes, const std::vector<std::size_t>& operators,
                      const ReproducerOptions& options);

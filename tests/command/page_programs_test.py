@@ -22,7 +22,7 @@ for name, more in (("mlp", []), ("encoder", []), ("lenet", ["--gradients"])):
     known = set()
     for path in sorted(programs.glob("*.cpp")):
         text = path.read_text()
-        body = text.split("\n", 1)[1]  # without the comment: kernels of the same operators have one program
+        body = re.sub(r"^(//.*\n)+", "", text)  # without the comment: kernels of the same operators have one program
         if body in known:
             continue
         known.add(body)

@@ -133,6 +133,20 @@ TEST_CASE("kernels of a page share code, with lines of their own") {
   CHECK_THAT(texts_of_instructions(data, products[1]), Contains("f.dot(third") && !Contains("f.dot(first"));
 }
 
+TEST_CASE("a kernel of a page does not have the nodes of constants") {
+  Net net([](F& f, const Tensors& in) {
+    const Tensor first = f.softmax(in[0]) * 3;
+    return Tensors{f.dot(f.softmax(first), in[1]) * 3};
+  });
+  const nlohmann::json data = page_data_of(net, {ones({8, 32}), ones({32, 32})});
+  const nlohmann::json kernel = kernel_with(data, "dot");
+  CHECK_THAT(kernel.at("operations").get<std::string>(), Contains("kiln.constant"));
+  std::string ops;
+  for (const nlohmann::json& n : kernel.at("nodes"))
+    ops += data.at("nodes").at(n.get<std::size_t>()).at("op").get<std::string>() + " ";
+  CHECK(ops == "dot _mul_scalar ");
+}
+
 TEST_CASE("kernels of bodies have runs and times on a page") {
   Net net([](F& f, const Tensors& in) -> Tensors {
     return f.contrib()
@@ -208,11 +222,22 @@ TEST_CASE("the page of a training step has forward, backward and update") {
   const nlohmann::json data = data_of(page);
   REQUIRE(data.at("graphs").size() == 1);
   double multiply_adds = 0;
+  int backward = 0, updating = 0;
   for (const nlohmann::json& k : data.at("kernels")) {
     multiply_adds += k.value("multiply_adds", 0.0);
     INFO(k.at("name"));
-    CHECK(k.contains("program"));
+    REQUIRE(k.contains("program"));
+    const std::string program = k.at("program").get<std::string>(), name = k.at("name").get<std::string>();
+    // A program has a backward pass for gradients only.
+    const bool has_gradients = name.find("_grad") != std::string::npos;
+    CHECK((program.find("autograd::backward(heads)") != std::string::npos) == has_gradients);
+    backward += has_gradients;
+    updating +=
+        program.find("// The kernel also updates parameters, which is left out here.") != std::string::npos;
   }
+  // The weights and the bias.
+  CHECK(updating == 2);
+  CHECK(backward > 2);
   // The product of the forward pass, and the gradient of its weights.
   CHECK(multiply_adds == 2 * 8 * 32 * 64);
 }

@@ -218,7 +218,7 @@
         : [codeHead(kernel, ''), element('p', 'empty', `There is no program for it: ${kernel.no_program ?? 'it runs bodies'}.`)]));
     } else {
       const assembly = kernel.assembly === undefined || kernel.assembly === null ? null : data.assemblies[kernel.assembly];
-      pane.replaceChildren(codeHead(kernel, assembly?.places.length ? 'at the left, the line of the program' : ''), assembly ? assemblyLines(assembly, kernel) : element('p', 'empty', 'It has no code of its own.'));
+      pane.replaceChildren(codeHead(kernel, assembly?.places.length ? 'at the left: lines of the program' : ''), assembly ? assemblyLines(assembly, kernel) : element('p', 'empty', 'It has no code of its own.'));
     }
     pane.scrollTop = 0;
   };
