@@ -82,3 +82,17 @@ TEST_CASE("parts of rows leave what lies beside them", "[cumulative]") {
   CHECK(same_bits(y[0][slice(3, 6)], y[1]));
   CHECK(same_bits(y[0][slice(6, 9)], x));
 }
+
+TEST_CASE("a single row leaves what lies after it", "[cumulative]") {
+  // Arrays of whole cache lines: one begins where the other ends. The third sum takes the place of the first
+  // one, before the second, which is still needed.
+  const Tensor x = random::uniform(1, 2, {1, 1024});
+  const auto pairs = [](F& f, const Tensor& v) { return f.sum(v.reshape({512, 2}), {.axis = 1}); };
+  const Tensor y = everywhere(
+      [&](F& f, const Tensors& in) {
+        const Tensor first = f.cumsum(in[0], 0), second = f.cumsum(first, 0), third = f.cumsum(second, 0);
+        return Tensors{pairs(f, second * 2 + third)};
+      },
+      {x})[0];
+  CHECK(same_bits(y, nd::sum((x * 3).reshape({512, 2}), {.axis = 1})));
+}

@@ -125,7 +125,10 @@ class CumulativeEmitter {
   void each_aligned_register(Value first, Value count, llvm::function_ref<void(Value i, Value mask)> body) {
     const Value lanes = e.index(plan_.lanes), step = e.index(CumulativePlan::step_registers * plan_.lanes);
     e.when(
-        e.less(count, lanes), [&] { body(first, e.mask_below(count, plan_.lanes)); },
+        e.less(count, lanes),
+        [&] {  // of one lane: no elements, as of the rows after a single one
+          if (plan_.lanes > 1) body(first, e.mask_below(count, plan_.lanes));
+        },
         [&] {
           const Value end = e.add(first, count),
                       aligned =
