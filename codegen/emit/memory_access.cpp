@@ -3,6 +3,7 @@
 #include "codegen/math/math.h"
 #include "codegen/target/tuning.h"
 #include "runtime/dtype_table.h"
+#include "runtime/fail.h"
 
 #include <llvm/Support/MathExtras.h>
 #include <mlir/IR/Matchers.h>
@@ -65,6 +66,7 @@ void KernelBuilder::store_scalar(Value value, Value address, DType d) {
 }
 
 mlir::Value KernelBuilder::load(Value address, DType d, int lanes, Value mask) {
+  if (lanes == 1 && mask) fail_internal("a masked load of one lane");
   if (lanes == 1) return load_scalar(address, d);
   mlir::Type t = lanes_of(memory_type(d), lanes);
   if (!mask) return to_register(LLVM::LoadOp::create(b, loc, t, address, alignment(d)), d, lanes);
@@ -156,6 +158,7 @@ llvm::SmallVector<mlir::Value> KernelBuilder::load_half_transposed(llvm::ArrayRe
 }
 
 void KernelBuilder::store(Value value, Value address, DType d, int lanes, Value mask) {
+  if (lanes == 1 && mask) fail_internal("a masked store of one lane");
   if (lanes == 1) return store_scalar(value, address, d);
   Value memory = to_memory(value, d, lanes);
   mlir::DenseElementsAttr lanes_set;
