@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <fstream>
-#include <mutex>
 
 namespace kiln::codegen {
 namespace {
@@ -44,8 +42,6 @@ void write_dump(const fs::path& file, std::string_view text, bool append) {
     fail("KILN_DUMP: cannot write {}: {}", file.string(), problem);
 }
 
-constinit Mutex index_mutex;
-
 /// The number of a dumped request, in the order of the process: "007".
 std::string next_number() {
   static std::atomic<int> count{0};
@@ -59,17 +55,9 @@ std::string index_text(const CompilePurpose& purpose, const std::string& otherwi
   return text;
 }
 
-/// Adds the folder's line to the index, in the place of an earlier process's line.
+/// Appends the folder's line to the index, at once, since other processes may do the same.
 void add_to_index(const fs::path& dir, const std::string& folder, const std::string& text) {
-  const std::lock_guard lock(index_mutex);
-  const fs::path index = dir / "index.txt";
-  std::string lines;
-  {
-    std::ifstream in(index);
-    for (std::string line; std::getline(in, line);)
-      if (!line.starts_with(folder + ": ")) lines += line + "\n";
-  }
-  write_dump(index, lines + folder + ": " + text + "\n", /*append=*/false);
+  write_dump(dir / "index.txt", folder + ": " + text + "\n", /*append=*/true);
 }
 
 fs::path make_folder(const std::string& dir, const std::string& graph, const CompilePurpose& purpose) {

@@ -64,7 +64,7 @@ Tensor Npx::softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
   const NumpyScope scope;
   return F::softmax(x, o, where);
 }
-Tensor Npx::softmax(const Tensor& x, const Tensor& length, const SoftmaxOptions& o, Where where) {
+Tensor Npx::softmax(const Tensor& x, const ArrayArgument& length, const SoftmaxOptions& o, Where where) {
   const NumpyScope scope;
   return F::softmax(x, length, o, where);
 }
@@ -72,7 +72,7 @@ Tensor Npx::log_softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
   const NumpyScope scope;
   return F::log_softmax(x, o, where);
 }
-Tensor Npx::log_softmax(const Tensor& x, const Tensor& length, const SoftmaxOptions& o, Where where) {
+Tensor Npx::log_softmax(const Tensor& x, const ArrayArgument& length, const SoftmaxOptions& o, Where where) {
   const NumpyScope scope;
   return F::log_softmax(x, length, o, where);
 }

@@ -12,6 +12,8 @@ CallAttributes<4> attributes(const SoftmaxOptions& o) {
   return given;
 }
 
+const Tensor& array_of(const ArrayArgument& argument) { return argument; }
+
 CallAttributes<4> masked_attributes(const SoftmaxOptions& o) {
   CallAttributes<4> given = attributes(o);
   given.set("use_length", ir::AttrValue(true));
@@ -23,22 +25,22 @@ CallAttributes<4> masked_attributes(const SoftmaxOptions& o) {
 Tensor F::softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
   return call<"softmax">({&x}, attributes(o), where, o.name);
 }
-Tensor F::softmax(const Tensor& x, const Tensor& length, const SoftmaxOptions& o, Where where) {
-  return call<"softmax">({&x, &length}, masked_attributes(o), where, o.name);
+Tensor F::softmax(const Tensor& x, const ArrayArgument& length, const SoftmaxOptions& o, Where where) {
+  return call<"softmax">({&x, &array_of(length)}, masked_attributes(o), where, o.name);
 }
 
 Tensor F::log_softmax(const Tensor& x, const SoftmaxOptions& o, Where where) {
   return call<"log_softmax">({&x}, attributes(o), where, o.name);
 }
-Tensor F::log_softmax(const Tensor& x, const Tensor& length, const SoftmaxOptions& o, Where where) {
-  return call<"log_softmax">({&x, &length}, masked_attributes(o), where, o.name);
+Tensor F::log_softmax(const Tensor& x, const ArrayArgument& length, const SoftmaxOptions& o, Where where) {
+  return call<"log_softmax">({&x, &array_of(length)}, masked_attributes(o), where, o.name);
 }
 
 Tensor F::softmin(const Tensor& x, const SoftmaxOptions& o, Where where) {
   return call<"softmin">({&x}, attributes(o), where, o.name);
 }
-Tensor F::softmin(const Tensor& x, const Tensor& length, const SoftmaxOptions& o, Where where) {
-  return call<"softmin">({&x, &length}, masked_attributes(o), where, o.name);
+Tensor F::softmin(const Tensor& x, const ArrayArgument& length, const SoftmaxOptions& o, Where where) {
+  return call<"softmin">({&x, &array_of(length)}, masked_attributes(o), where, o.name);
 }
 
 }  // namespace kiln

@@ -39,15 +39,26 @@ void reshape_shape(ShapeFacts& f, const Attrs& a) {
   if (const auto steps = reshape_steps(reverse ? reversed(code) : code))
     reshaped(f, f.in[0], f.out[0], *steps, reverse);
 }
+/// The axes [begin, end) of an array that two attributes name; all without them. Throws for no axis.
+std::pair<int, int> axis_range(const Attrs& a, std::string_view begin_name, std::string_view end_name,
+                               const Shape& shape) {
+  const int rank = shape.rank();
+  if (a.is_none(begin_name) && a.is_none(end_name)) return {0, rank};
+  const auto bound = [&](std::string_view name, std::int64_t otherwise) {
+    const std::int64_t v = a.is_none(name) ? otherwise : a.integer(name);
+    return v < 0 ? v + rank : v;
+  };
+  const std::int64_t begin = bound(begin_name, 0), end = bound(end_name, rank);
+  if (begin < 0 || end > rank || begin >= end)
+    fail(Mistake::no_axis,
+         "{} and {} name the axes from {} to before {}: an array of shape {} has none there", begin_name,
+         end_name, begin, end, shape.str());
+  return {static_cast<int>(begin), static_cast<int>(end)};
+}
 Values reshape_like(Primitives& p, Args in, const Attrs& a) {
   const Shape &l = p.shape(in[0]), &r = p.shape(in[1]);
-  auto bound = [&](std::string_view name, int rank, int fallback) {
-    if (a.is_none(name)) return fallback;
-    std::int64_t v = a.integer(name);
-    return static_cast<int>(std::clamp<std::int64_t>(v < 0 ? v + rank : v, 0, rank));
-  };
-  int lb = bound("lhs_begin", l.rank(), 0), le = bound("lhs_end", l.rank(), l.rank());
-  int rb = bound("rhs_begin", r.rank(), 0), re = bound("rhs_end", r.rank(), r.rank());
+  const auto [lb, le] = axis_range(a, "lhs_begin", "lhs_end", l);
+  const auto [rb, re] = axis_range(a, "rhs_begin", "rhs_end", r);
   Shape to;
   for (int i = 0; i < lb; ++i) to.push_back(l[at(i)]);
   for (int i = rb; i < re; ++i) to.push_back(r[at(i)]);

@@ -58,6 +58,8 @@ std::string escaped_html(std::string_view text) {
       out += "&gt;";
     else if (c == '&')
       out += "&amp;";
+    else if (c == '\0')
+      out += "\uFFFD";  // which no document may have
     else
       out += c;
   }

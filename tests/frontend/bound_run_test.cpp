@@ -242,6 +242,18 @@ TEST_CASE("a loop in a bound call ends with a value that is refused") {
   CHECK_THAT(step.try_run().message(), Contains("the index 9"));
 }
 
+TEST_CASE("a message of a network with a long name has its advice and its number, in UTF-8") {
+  std::string prefix;
+  for (int i = 0; i < 300; ++i) prefix += "é";
+  nn::Dense net(2, {.in_units = 2, .prefix = "x" + prefix});  // an even number of bytes would end with one
+  net.initialize();
+  net.hybridize();
+  BoundCall call = net.bind({ones({1, 2})});
+  net.cast(DType::f64);
+  const std::string message = call.try_run().message();
+  CHECK_THAT(message, Contains("bind it again") && Contains("[KL0209]") && Contains("é has changed"));
+}
+
 TEST_CASE("a handle that was moved from says so") {
   Net net([](F&, const Tensors& in) { return Tensors{in[0] + 1}; });
   net.hybridize();

@@ -190,6 +190,8 @@ TEST_CASE("the softmax family with lengths") {
   const double half = std::log(0.5);
   check("softmax", {two, length}, Tensor({{1, 0, 0}, {0.5, 0.5, 0}}),
         [](F& F, const Tensors& in) { return F.softmax(in[0], in[1]); });
+  check("softmax of an empty list", {Tensor({{0, 0}})}, Tensor({{0.5, 0.5}}),
+        [](F& F, const Tensors& in) { return F.softmax(in[0], {}); });
   check("log_softmax", {two, length}, Tensor({{0.0, 0.0, 0.0}, {half, half, 0.0}}),
         [](F& F, const Tensors& in) { return F.log_softmax(in[0], in[1], {.axis = -1}); });
   check("softmin", {two, Tensor({2, 1, 0})},
@@ -210,6 +212,11 @@ TEST_CASE("some axes of another array, dtypes of results, and first numbers of r
   check("reshape_like", {x, zeros({7, 2, 2, 9})}, x.reshape({2, 2, 2}), [](F& F, const Tensors& in) {
     return F.reshape_like(in[0], in[1], {.lhs_begin = 1, .lhs_end = 2, .rhs_begin = 1, .rhs_end = 3});
   });
+  for (const ReshapeLikeOptions& none :
+       {ReshapeLikeOptions{.lhs_end = 3}, ReshapeLikeOptions{.lhs_begin = -3},
+        ReshapeLikeOptions{.lhs_begin = 1, .lhs_end = 1}, ReshapeLikeOptions{.rhs_begin = 2, .rhs_end = 1}})
+    CHECK_THROWS_WITH(nd::reshape_like(x, x, none),
+                      Catch::Contains("of shape (2, 4) has none there [KL0103]"));
   check("norm", {Tensor({{3, 4}})}, Tensor({5}),
         [](F& F, const Tensors& in) { return F.norm(in[0], {.axis = 1, .out_dtype = DType::f64}); });
   CHECK(nd::norm(x, {.out_dtype = DType::f64}).dtype() == DType::f64);

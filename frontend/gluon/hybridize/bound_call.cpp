@@ -87,7 +87,8 @@ BoundCall::BoundCall(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
 void BoundCall::State::explain(RunStatus::Code code) {
   using enum RunStatus::Code;
-  const std::string_view name = block;
+  constexpr std::size_t max_name_bytes = 128;  // so that the whole sentence has room
+  const std::string_view name = whole_characters(std::string_view(block).substr(0, max_name_bytes));
   if (code == traced)
     message.add("A bound call of {} runs on arrays and cannot be traced; call the block instead", name);
   else if (code == recording)

@@ -8,6 +8,18 @@
 
 namespace kiln {
 
+/// An array where options may stand too: no braced list and no number is one, so that `{}` means options.
+class ArrayArgument {
+ public:
+  template <class T>
+  requires(std::convertible_to<const T&, Tensor> && !std::is_arithmetic_v<T>) ArrayArgument(const T& array)
+      : array_(array) {}
+  operator const Tensor&() const { return array_; }
+
+ private:
+  Tensor array_;
+};
+
 /// The operators, spelled as in Gluon code. In `hybrid_forward(F& F, ...)`, `F.relu(x)` computes at once if
 /// the network runs eagerly, and records a node while it is traced. Outside of networks: `nd::relu(x)`. An F
 /// has no state.
@@ -177,7 +189,7 @@ class KILN_API F : public PlainFunctions {
   static Tensor softmax(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
   /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
-  static Tensor softmax(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
+  static Tensor softmax(const Tensor& data, const ArrayArgument& length, const SoftmaxOptions& options = {},
                         Where where = Where::current());
   static Tensor softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return softmax(data, with_axis<SoftmaxOptions>(axis), where);
@@ -187,8 +199,8 @@ class KILN_API F : public PlainFunctions {
   static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
                             Where where = Where::current());
   /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
-  static Tensor log_softmax(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
-                            Where where = Where::current());
+  static Tensor log_softmax(const Tensor& data, const ArrayArgument& length,
+                            const SoftmaxOptions& options = {}, Where where = Where::current());
   static Tensor log_softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return log_softmax(data, with_axis<SoftmaxOptions>(axis), where);
   }
@@ -197,7 +209,7 @@ class KILN_API F : public PlainFunctions {
   static Tensor softmin(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
   /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
-  static Tensor softmin(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
+  static Tensor softmin(const Tensor& data, const ArrayArgument& length, const SoftmaxOptions& options = {},
                         Where where = Where::current());
   static Tensor softmin(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return softmin(data, with_axis<SoftmaxOptions>(axis), where);

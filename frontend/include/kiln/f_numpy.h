@@ -464,7 +464,7 @@ struct KILN_API F::npx : F {
   static Tensor softmax(const Tensor& data, const SoftmaxOptions& options = {},
                         Where where = Where::current());
   /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
-  static Tensor softmax(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
+  static Tensor softmax(const Tensor& data, const ArrayArgument& length, const SoftmaxOptions& options = {},
                         Where where = Where::current());
   static Tensor softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return softmax(data, with_axis<SoftmaxOptions>(axis), where);
@@ -474,8 +474,8 @@ struct KILN_API F::npx : F {
   static Tensor log_softmax(const Tensor& data, const SoftmaxOptions& options = {},
                             Where where = Where::current());
   /// Masked: along the axis the first elements count, `length` of them, and the others give 0.
-  static Tensor log_softmax(const Tensor& data, const Tensor& length, const SoftmaxOptions& options = {},
-                            Where where = Where::current());
+  static Tensor log_softmax(const Tensor& data, const ArrayArgument& length,
+                            const SoftmaxOptions& options = {}, Where where = Where::current());
   static Tensor log_softmax(const Tensor& data, Integer auto axis, Where where = Where::current()) {
     return log_softmax(data, with_axis<SoftmaxOptions>(axis), where);
   }
