@@ -12,6 +12,31 @@ Profile::Record*& Profile::Record::current() {
   return record;
 }
 
+Profile::Record::Caller::Caller(Record& record, std::string_view compiled_line, std::string line,
+                                std::string_view compiled_name, std::string_view name)
+    : record_(record),
+      outer_(std::exchange(record.caller, this)),
+      compiled_line_(compiled_line),
+      compiled_name_(compiled_name),
+      name_(name),
+      line_(std::move(line)) {}
+
+std::vector<std::string> Profile::Record::Caller::lines_of(const Step& step) const {
+  std::vector<std::string> lines;
+  for (const std::string& compiled : step.locations)
+    if (compiled != compiled_line_) lines.push_back(compiled);
+  // Steps of operators that have no line of their own are of the call alone.
+  if (!line_.empty() && (step.locations.empty() || lines.size() < step.locations.size()) &&
+      std::find(lines.begin(), lines.end(), line_) == lines.end())
+    lines.insert(lines.begin(), line_);
+  return lines;
+}
+
+std::string Profile::Record::Caller::name_of(const Step& step) const {
+  if (name_.empty() || !step.name.starts_with(compiled_name_)) return step.name;
+  return std::string(name_) + step.name.substr(compiled_name_.size());
+}
+
 void Profile::Record::add_event(const Event& event) {
   if (events.size() < max_events)
     events.push_back(event);
@@ -21,11 +46,15 @@ void Profile::Record::add_event(const Event& event) {
 
 void Profile::Record::add(const Step& step, Clock::time_point begin, double seconds,
                           const std::string& schedule) {
-  const auto [at, unseen] = kernels.try_emplace(&step);
+  Key key{&step};
+  if (caller) key = {&step, caller->line(), std::string(caller->name())};
+  const auto [at, unseen] = kernels.try_emplace(std::move(key));
   // A later step may have the address of a destroyed one: its name tells them apart.
   Measured& m = at->second;
-  if (unseen || m.kernel.name != step.name) {
-    m = {{step.name, step.locations}, {}, static_cast<std::uint32_t>(traced.size())};
+  if (unseen || m.step_name != step.name) {
+    Kernel kernel{step.name, step.locations};
+    if (caller) kernel = {caller->name_of(step), caller->lines_of(step)};
+    m = {std::move(kernel), step.name, {}, static_cast<std::uint32_t>(traced.size())};
     m.kernel.schedule = schedule;
     traced.push_back(m.kernel);
   }
@@ -66,7 +95,7 @@ Profile::~Profile() {
 
 std::vector<Profile::Kernel> Profile::kernels() const {
   std::vector<Kernel> list;
-  for (const auto& [step, measured] : record_->kernels) {
+  for (const auto& [key, measured] : record_->kernels) {
     Kernel& k = list.emplace_back(measured.kernel);
     std::vector<double> times = measured.seconds;
     k.median_seconds = median_of(times);

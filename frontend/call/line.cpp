@@ -6,7 +6,6 @@
 #include "runtime/dynamic_type.h"
 #include "runtime/fail.h"
 
-#include <kiln/error.h>
 #include <kiln/memory.h>
 
 #include <new>
@@ -33,6 +32,15 @@ bool is_of_program(std::string_view file) {
 }
 
 }  // namespace
+
+std::string path_and_line(const SourceLocation& location) {
+  return location.known() ? location.file + ":" + std::to_string(location.line) : std::string();
+}
+
+std::string program_path_and_line(std::source_location where) {
+  const std::source_location resolved = CallSite::resolve(where);
+  return is_of_program(resolved.file_name()) ? path_and_line(resolved) : std::string();
+}
 
 std::string line_prefix(std::source_location where) {
   const std::source_location resolved = CallSite::resolve(where);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace kiln {
@@ -41,6 +42,7 @@ class RunningMode : public Mode {
 struct OpCode {
   std::shared_ptr<const Executable> executable;
   std::vector<TensorType> outputs;  ///< the visible ones
+  std::string line;                 ///< "net.cpp:12" of the call that compiled it, which its steps name
   /// For backward passes of recorded calls; null if no gradient passes the operator.
   std::shared_ptr<const detail::GradientCode> gradient;
   /// The position of the input that replaces the attribute `scalar`, as an array of shape (1,). A scalar that

@@ -6,6 +6,7 @@
 #include "frontend/call/call_context.h"
 #include "frontend/call/call_site.h"
 #include "frontend/call/gradient_code.h"
+#include "frontend/call/line.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 #include "runtime/once.h"
@@ -133,17 +134,22 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   order.push_back(node);
   ir::infer_types(order, graph.train);
   graph.nodes = {node};
+  // Gradients are of all calls of the code, so that they have no line.
+  const auto of_all_calls = std::make_shared<ir::Node>(*node);
+  of_all_calls->location = {};
+  ir::Subgraph body{graph.inputs, {of_all_calls}, {}};
   auto entry = std::make_shared<EagerEntry>();
+  entry->line = path_and_line(node->location);
   for (int i = 0; i < op.outputs_visible(node->attrs); ++i) {
     graph.outputs.push_back({node, static_cast<std::uint32_t>(i), 0});
+    body.outputs.push_back({of_all_calls, static_cast<std::uint32_t>(i), 0});
     entry->outputs.push_back(node->types.at(static_cast<std::size_t>(i)));
   }
   entry->key = std::string(key);
   entry->bodies = node->subgraphs;
   if (!op.stops_gradient)
-    entry->gradient = std::make_shared<detail::GradientCode>(
-        std::make_shared<ir::Subgraph>(ir::Subgraph{graph.inputs, graph.nodes, graph.outputs}), graph.train,
-        PrecisionScope::current());
+    entry->gradient = std::make_shared<detail::GradientCode>(std::make_shared<ir::Subgraph>(std::move(body)),
+                                                             graph.train, PrecisionScope::current());
   CompileOptions options = on_device(default_options(), device_of(call));
   if (!options.dump_dir.empty()) {
     std::string types;

@@ -6,6 +6,9 @@
 #include "frontend/tensor/elements.h"
 #include "runtime/check.h"
 #include "runtime/fail.h"
+#include "runtime/profile.h"
+
+#include <optional>
 
 namespace kiln {
 namespace {
@@ -21,6 +24,16 @@ Tensor number_tensor(const OpCall& call) {
       TensorAccess::empty({1}, TensorAccess::dtype(*call.inputs[0]), TensorAccess::device(*call.inputs[0]));
   set_elements(out, {&number, 1});
   return out;
+}
+
+/// Tells a Profile the line of the call, for calls at other lines share its code. A call without a line of
+/// the program's source is a node of a symbol file, which has a name.
+[[gnu::noinline, gnu::cold]] void tell_caller(std::optional<Profile::Record::Caller>& caller,
+                                              Profile::Record& profile, const OpCall& call,
+                                              const OpCode& code) {
+  const bool is_of_file = call.where.line() == 0;
+  caller.emplace(profile, code.line, program_path_and_line(call.where), call.op.name,
+                 is_of_file ? call.name : std::string_view());
 }
 
 /// `steps` are the tape's part of the call, made from the number that the code takes as an array.
@@ -48,6 +61,9 @@ void run_code(const OpCall& call, const OpCode& code, std::span<Tensor> outputs,
     else
       run.set_result(i, unwanted.emplace_back(type, run.device()));
   }
+  std::optional<Profile::Record::Caller> caller;
+  if (Profile::Record* const profile = Profile::Record::active()) [[unlikely]]
+    tell_caller(caller, *profile, call, code);
   try {
     run.run(steps(number), reserve);
   } catch (const ValueError& e) {

@@ -4,6 +4,9 @@
 #include "function_net.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <source_location>
 
 using namespace kiln;
 
@@ -50,4 +53,62 @@ TEST_CASE("an interruption of one run leaves the median as it is") {
   for (std::size_t i = 0; i < Profile::Record::max_samples; ++i) record.add(step, now, 5e-6, "");
   CHECK(profile.kernels().at(0).median_seconds == 5e-6);
   CHECK(profile.kernels().at(0).min_seconds == 5e-6);
+}
+
+namespace {
+
+/// The kernels whose names begin so, by line: how often they ran.
+std::map<unsigned, std::int64_t> runs_by_line(const Profile& profile, const std::string& name) {
+  std::map<unsigned, std::int64_t> runs;
+  for (const Profile::Kernel& k : profile.kernels()) {
+    if (!k.name.starts_with(name)) continue;
+    INFO(k.name);
+    REQUIRE(k.lines.size() == 1);
+    const std::size_t colon = k.lines[0].rfind(':');
+    CHECK(k.lines[0].substr(0, colon) == std::source_location::current().file_name());
+    runs[static_cast<unsigned>(std::stoul(k.lines[0].substr(colon + 1)))] += k.runs;
+  }
+  return runs;
+}
+
+unsigned this_line(std::source_location where = std::source_location::current()) { return where.line(); }
+
+}  // namespace
+
+TEST_CASE("eager calls have their own lines, though they share code") {
+  Tensor x = ones({5, 7});
+  x.attach_grad();
+  {
+    const autograd::Record record;
+    F::arctan(x).backward();  // compiles all
+  }
+  const Profile profile;
+  unsigned first = 0, second = 0;
+  for (int i = 0; i < 2; ++i) first = (F::arctan(x), this_line());
+  for (int i = 0; i < 3; ++i) second = (F::arctan(x), this_line());
+  CHECK(runs_by_line(profile, "arctan.") == std::map<unsigned, std::int64_t>{{first, 2}, {second, 3}});
+
+  unsigned inner = 0, outer = 0;
+  {
+    const autograd::Record record;
+    const Tensor y = (inner = this_line(), F::arctan(x));
+    const Tensor z = (outer = this_line(), F::arctan(y));
+    z.backward();
+  }
+  CHECK(runs_by_line(profile, "arctan_grad") == std::map<unsigned, std::int64_t>{{inner, 1}, {outer, 1}});
+}
+
+TEST_CASE("eager calls of a symbol have the names of its nodes") {
+  const Symbol symbol = Symbol::load_json(R"({
+    "nodes": [
+      {"op": "null", "name": "x", "inputs": []},
+      {"op": "Activation", "name": "early", "attrs": {"act_type": "relu"}, "inputs": [[0, 0, 0]]},
+      {"op": "Activation", "name": "late", "attrs": {"act_type": "relu"}, "inputs": [[1, 0, 0]]}],
+    "arg_nodes": [0], "heads": [[2, 0, 0]]})");
+  SymbolBlock net(symbol, {sym::var("x")});
+  const Profile profile;
+  const Tensor y = net(ones({3}));
+  std::set<std::string> names;
+  for (const Profile::Kernel& k : profile.kernels()) names.insert(k.name.substr(0, k.name.find('.')));
+  CHECK(names == std::set<std::string>{"early", "late"});
 }
