@@ -71,7 +71,7 @@ Workload step_of(const Model& model, const std::map<std::string, Tensor>& inputs
                                            optimizer::Options{.learning_rate = 0});
   const auto step = [=] {
     training->run();
-    trainer->step(1, /*ignore_stale_grad=*/true);
+    trainer->step(1, /*ignore_stale_grad=*/true, no_line);
     if (!options.device.is_cpu()) waitall();
   };
   const auto stats = [=] {

@@ -10,14 +10,11 @@
 #include <fmt/ranges.h>
 #include <optional>
 #include <set>
-#include <source_location>
 
 namespace kiln::tool {
 namespace {
 
 constexpr std::string_view head_prefix = "head_grad:";
-/// The line of the calls here, for messages: they name the file's lines alone.
-constexpr std::source_location no_line{};
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();

@@ -4,10 +4,14 @@
 #include <kiln/symbol_block.h>
 
 #include <map>
+#include <source_location>
 #include <string>
 #include <vector>
 
 namespace kiln::tool {
+
+/// The line of a call of the command, which would be Kiln's own: messages and profiles name the file's alone.
+constexpr std::source_location no_line{};
 
 /// Gradients of a network's outputs, by number of the output.
 using HeadGradients = std::map<std::size_t, Tensor>;

@@ -5,6 +5,7 @@
 #include "frontend/gluon/trainer/options.h"
 #include "frontend/tensor/array.h"
 #include "frontend/trace/call_trace.h"
+#include "frontend/trace/naming.h"
 #include "frontend/view/view.h"
 #include "runtime/fail.h"
 
@@ -76,6 +77,7 @@ UpdateGraph update_graph(const optimizer::Optimizer& optimizer, std::span<const 
     u.gradient = as(u.gradient, p.computed());
     for (const Tensor& s : old[i]) u.states.push_back(as(s, p.computed()));
     u.name = std::string(p.name);
+    const NameScope names(u.name + "_update_");  // profiles name a kernel by its nodes
     optimizer.update(u);
     if (u.states.size() != states.size())
       fail("the rule of optimizer '{}' leaves {} states of {}", optimizer.name(), u.states.size(),
