@@ -55,16 +55,22 @@ double multiply_adds_of(mlir::Operation* op) {
       .Default([](mlir::Operation*) { return 0.0; });
 }
 
-void add_nodes(mlir::Location loc, std::vector<KernelReport::Node>& nodes) {
+void add_nodes(mlir::Location loc, bool only_viewed, std::vector<KernelReport::Node>& nodes) {
   loc->walk([&](mlir::Location inner) {
     const auto named = llvm::dyn_cast<mlir::NameLoc>(inner);
     if (!named) return mlir::WalkResult::advance();
-    KernelReport::Node node{named.getName().getValue().str(), {}, 0};
+    KernelReport::Node node{named.getName().getValue().str(), {}, 0, only_viewed};
     if (const auto at = llvm::dyn_cast<mlir::FileLineColLoc>(named.getChildLoc())) {
       node.file = at.getFilename().str();
       node.line = at.getLine();
     }
-    if (!llvm::is_contained(nodes, node)) nodes.push_back(std::move(node));
+    const auto known = llvm::find_if(nodes, [&](const KernelReport::Node& n) {
+      return n.name == node.name && n.file == node.file && n.line == node.line;
+    });
+    if (known == nodes.end())
+      nodes.push_back(std::move(node));
+    else
+      known->only_viewed &= only_viewed;
     return mlir::WalkResult::advance();
   });
 }
@@ -103,7 +109,7 @@ class Counter {
   explicit Counter(mlir::AsmState& names) : names_(names) {}
 
   void add(mlir::Operation* op) {
-    add_nodes(op->getLoc(), report_.nodes);
+    add_nodes(op->getLoc(), false, report_.nodes);
     if (auto fusion = llvm::dyn_cast<ir::FusionOp>(op)) {
       mlir::Block& body = fusion.getBody().front();
       for (mlir::Operation& inner : body.without_terminator()) add_operation(&inner);
@@ -140,7 +146,7 @@ class Counter {
     report_.multiply_adds += count;
     if (count > 0) set_dtype(op->getResult(0));
     // A constant has the node that used its value first, of all in the function.
-    if (!llvm::isa<ir::ConstantOp>(op)) add_nodes(op->getLoc(), report_.nodes);
+    if (!llvm::isa<ir::ConstantOp>(op)) add_nodes(op->getLoc(), ir::is_view_op(op), report_.nodes);
     report_.operations += line_of(op, names_);
   }
   void set_dtype(mlir::Value v) {

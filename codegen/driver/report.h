@@ -20,7 +20,9 @@ struct KernelReport {
   struct Node {
     std::string name, file;
     unsigned line = 0;
-    bool operator==(const Node&) const = default;
+    /// Whether all that the kernel does of it is to read it in another layout or in part. Another kernel may
+    /// compute it.
+    bool only_viewed = false;
   };
   std::vector<Node> nodes;  ///< each once
   /// Of the arrays that it reads and writes, or of the parts of them, each once.

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -38,6 +39,8 @@ class PageData {
 
   PageJson take() {
     for (const auto& report : in_.reports.compilations) add_nodes(*report);
+    for (const auto& report : in_.reports.compilations)
+      if (report->executable && ran(*report)) add_computed(*report);
     // A forward part may be compiled after the backward part, when a second call finds the same parameters.
     for (const bool backward : {false, true})
       for (const auto& report : in_.reports.compilations)
@@ -105,13 +108,32 @@ class PageData {
                        [&](const Step& s) { return in_.profile.of(s) != nullptr; });
   }
 
+  /// Of the nodes that kernels name, the ones that they compute.
+  void add_computed(const CompilationReport& report) {
+    for (const auto& [name, kernel] : report.kernels)
+      for (const KernelReport::Node& node : kernel.nodes) {
+        bool is_gradient = false;
+        if (const int index = node_of(node, is_gradient); index >= 0 && !node.only_viewed)
+          computed_.emplace(index, is_gradient);
+      }
+  }
+  /// The node that a kernel computes, and not only reads; -1: there is none. A view that no kernel computes
+  /// is of the kernels that read it.
+  int computed_node_of(const KernelReport::Node& node, bool& is_gradient) const {
+    bool gradient = false;
+    const int index = node_of(node, gradient);
+    if (index < 0 || (node.only_viewed && computed_.contains({index, gradient}))) return -1;
+    is_gradient |= gradient;
+    return index;
+  }
+
   /// Counts the kernels that compute a part of a node, gradients apart.
   void count_parts(const CompilationReport& report) {
     parts_.clear();
     for (const auto& [name, kernel] : report.kernels)
       for (const KernelReport::Node& node : kernel.nodes) {
         bool is_gradient = false;
-        if (const int index = node_of(node, is_gradient); index >= 0 && !is_gradient)
+        if (const int index = computed_node_of(node, is_gradient); index >= 0 && !is_gradient)
           ++parts_[static_cast<std::size_t>(index)];
       }
   }
@@ -217,7 +239,7 @@ class PageData {
     std::vector<std::size_t> operators;
     bool has_gradients = false;
     for (const KernelReport::Node& node : kernel.nodes) {
-      const int index = node_of(node, has_gradients);
+      const int index = computed_node_of(node, has_gradients);
       if (index >= 0 && std::find(operators.begin(), operators.end(), index) == operators.end())
         operators.push_back(static_cast<std::size_t>(index));
     }
@@ -334,6 +356,7 @@ class PageData {
 
   const PageInput& in_;
   PageNodes nodes_;
+  std::set<std::pair<int, bool>> computed_;  // nodes, and their gradients, that kernels compute
   PageSources sources_;
   std::unordered_set<const ir::Node*> updates_;
   PageJson graphs_ = PageJson::array(), kernels_ = PageJson::array();

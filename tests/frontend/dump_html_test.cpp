@@ -147,6 +147,24 @@ TEST_CASE("a kernel of a page does not have the nodes of constants") {
   CHECK(ops == "dot _mul_scalar ");
 }
 
+TEST_CASE("a kernel of a page does not have a node whose result it reads") {
+  // The second convolution reads the first pool's result in another layout.
+  nn::HybridSequential net;
+  net.add(nn::Conv2D(6, {5, 5}, {.activation = "relu"}), nn::MaxPool2D());
+  net.add(nn::Conv2D(16, {5, 5}, {.activation = "relu"}), nn::MaxPool2D());
+  net.initialize();
+  const nlohmann::json data = page_data_of(net, {ones({1, 1, 28, 28})});
+  int pools = 0;
+  for (const nlohmann::json& kernel : data.at("kernels"))
+    for (const nlohmann::json& n : kernel.at("nodes")) {
+      const nlohmann::json& node = data.at("nodes").at(n.get<std::size_t>());
+      if (node.at("op") != "Pooling") continue;
+      ++pools;
+      CHECK_THAT(kernel.at("name").get<std::string>(), Contains(node.at("name").get<std::string>()));
+    }
+  CHECK(pools >= 2);
+}
+
 TEST_CASE("kernels of bodies have runs and times on a page") {
   Net net([](F& f, const Tensors& in) -> Tensors {
     return f.contrib()
