@@ -87,13 +87,34 @@ CLICKS = """
 """
 
 
+OPENED = """
+<script>
+(() => {
+  const out = document.createElement('pre'), $ = (id) => document.getElementById(id);
+  out.id = 'answers';
+  out.textContent = JSON.stringify({empty: $('code').querySelectorAll('.empty').length, code: $('code').textContent, first: $('k0').textContent});
+  document.body.append(out);
+})();
+</script>
+"""
+# Microseconds and bytes that round up to the next power of ten or of 1024, and their texts.
+ROUNDED = (({"us": 99.97}, "100 µs"), ({"us": 999.7}, "1.00 ms"), ({"us": 999_960}, "1.00 s"), ({"bytes": 1000 * 1024}, "1000 KiB"),
+           ({"bytes": 1024 * 1024 - 1}, "1.00 MiB"), ({"multiply_adds": 999_700}, "1.00 M multiply-adds"))
+
+
 def chromium():
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
-def answers_of(browser, page, work):
+def answers_of(browser, page, work, script=CLICKS, edit=lambda data: None):
     clicked = work / f"clicked-{page.name}"
-    clicked.write_text(page.read_text().replace("</body>", CLICKS + "</body>"))
+    text = page.read_text()
+    begin = text.index('id="data">') + len('id="data">')
+    end = text.index("</script>", begin)
+    data = json.loads(text[begin:end])
+    edit(data)
+    text = text[:begin] + json.dumps(data).replace("<", "\\u003c") + text[end:]
+    clicked.write_text(text.replace("</body>", script + "</body>"))
     with tempfile.TemporaryDirectory() as profile:
         run = subprocess.run(
             [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={profile}",
@@ -129,6 +150,12 @@ def check(name, a):
     assert a["found"] == 0 and a["help"], name
 
 
+def check_numbers(browser, page, work):
+    for changed, text in ROUNDED:
+        first = answers_of(browser, page, work, OPENED, lambda data: data["kernels"][0].update(changed))["first"]
+        assert text in first, f"{changed}: '{text}' is not in '{first}'"
+
+
 def main():
     kiln, golden, work = (pathlib.Path(argument) for argument in sys.argv[1:4])
     browser = chromium()
@@ -143,6 +170,13 @@ def main():
                        check=True)
         check(page.name, answers_of(browser, page, work))
         print(f"{page.name}: clicked through")
+    check_numbers(browser, work / "lenet.html", work)
+    page = work / "controlflow.html"
+    model = golden / "models" / "controlflow"
+    subprocess.run([kiln, "dump", f"{model}-symbol.json", "--params", f"{model}-0000.params", "--input", f"{model}-io.params", "--html", "-o", page],
+                   check=True)
+    opened = answers_of(browser, page, work, OPENED)
+    assert not opened["empty"] and "ret" in opened["code"], f"{page.name}: it opens without code: {opened['code']}"
 
 
 main()

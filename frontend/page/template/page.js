@@ -13,14 +13,16 @@
     e.append(...children.filter((c) => c !== null && c !== undefined && c !== ''));
     return e;
   };
-  const time = (us) => us === undefined ? '' : us >= 1e6 ? `${(us / 1e6).toPrecision(3)} s` : us >= 1000
-    ? `${(us / 1000).toPrecision(3)} ms` : us >= 100 ? `${us.toFixed(0)} µs` : `${us.toPrecision(2)} µs`;
   const percent = (share) => share === undefined ? '' : share >= 0.0995 ? `${(100 * share).toFixed(0)} %` : `${(100 * share).toFixed(1)} %`;
+  /** As it is printed: three digits, or an integer. */
+  const rounded = (n) => (n >= 999.5 ? Math.round(n) : Number(n.toPrecision(3)));
+  /** The unit is the first in which the printed number is less than `step`, or the last. */
   const scaled = (n, step, units) => {
     let unit = 0;
-    while (n >= step && unit + 1 < units.length) { n /= step; ++unit; }
-    return `${unit === 0 ? n.toFixed(0) : n.toPrecision(3)}${units[unit]}`;
+    while (rounded(n) >= step && unit + 1 < units.length) { n /= step; ++unit; }
+    return `${unit === 0 || rounded(n) >= 1000 ? n.toFixed(0) : n.toPrecision(3)}${units[unit]}`;
   };
+  const time = (us) => us === undefined ? '' : us >= 99.5 ? scaled(us, 1000, [' µs', ' ms', ' s']) : `${us.toPrecision(2)} µs`;
   const bytes = (n) => scaled(n, 1024, [' B', ' KiB', ' MiB', ' GiB']);
   const count = (n) => scaled(n, 1000, ['', ' k', ' M', ' G', ' T']);
   const baseName = (path) => path.slice(path.lastIndexOf('/') + 1);
@@ -355,6 +357,9 @@
   if (kind && rows[kind].has(linked[2])) {
     choose(kind, linked[2], null);
   } else if (data.kernels.length) {
-    choose('kernel', data.kernels.reduce((best, k, i) => (timeOf(k) > timeOf(data.kernels[best]) ? i : best), 0), 'start');
+    // A loop has no code: of kernels with code, the longest.
+    const hasCode = (k) => k.assembly !== undefined && k.assembly !== null;
+    const isBetter = (k, best) => (hasCode(k) === hasCode(best) ? timeOf(k) > timeOf(best) : hasCode(k));
+    choose('kernel', data.kernels.reduce((best, k, i) => (isBetter(k, data.kernels[best]) ? i : best), 0), 'start');
   }
 })();
