@@ -59,6 +59,13 @@ void unmark_parameters(mlir::func::FuncOp forward, llvm::ArrayRef<std::uint32_t>
   for (const std::uint32_t i : trained) forward.removeArgAttr(i, ir::parameter_attr);
 }
 
+/// The options of a part of joint code, whose purpose says which part it is.
+CompileOptions options_of_part(CompileOptions options, std::string_view part) {
+  std::string& text = options.purpose.text;
+  if (!text.empty()) text += fmt::format("; with gradients, {}", part);
+  return options;
+}
+
 /// The joint function of the graph, in two.
 passes::CutJoint cut_graph(const ir::Graph& graph, const ir::GradientRequest& request, Recompute policy,
                            const codegen::Compilation& c) {
@@ -85,7 +92,9 @@ const Executable& JointCode::forward(std::uint64_t versions) const {
     return *entries_.forward_code;
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
-  if (!prepacking_) prepacking_ = compile(entries_.forward_code->plan().name, entries_.forward, {});
+  if (!prepacking_)
+    prepacking_ = compile(entries_.forward_code->plan().name, "forward part for parameters that stay",
+                          entries_.forward, {});
   return *prepacking_;
 }
 
@@ -94,18 +103,20 @@ std::shared_ptr<const Executable> JointCode::backward(const std::vector<bool>& r
   const std::lock_guard lock(mutex_);
   for (const auto& [known, executable] : compiled_)
     if (known == running) return executable;
-  compiled_.emplace_back(running,
-                         compile(entries_.forward_code->plan().name + "_backward", entries_.backward,
-                                 [&](mlir::func::FuncOp f) { drop_running(f, running, entries_.saved); }));
+  compiled_.emplace_back(
+      running,
+      compile(entries_.forward_code->plan().name + "_backward",
+              llvm::is_contained(running, true) ? "backward part that adds to gradients" : "backward part",
+              entries_.backward, [&](mlir::func::FuncOp f) { drop_running(f, running, entries_.saved); }));
   return compiled_.back().second;
 }
 
 std::shared_ptr<const Executable> JointCode::compile(
-    const std::string& name, const std::string& bytecode,
+    const std::string& name, std::string_view part, const std::string& bytecode,
     const std::function<void(mlir::func::FuncOp)>& edit) const {
   std::shared_ptr<const Executable> executable;
-  codegen::run_compilation(name, 2 * entries_.forward_code->plan().steps.size(), options_,
-                           [&](const codegen::Compilation& c) {
+  codegen::run_compilation(name, 2 * entries_.forward_code->plan().steps.size(),
+                           options_of_part(options_, part), [&](const codegen::Compilation& c) {
                              auto module = mlir::parseSourceString<mlir::ModuleOp>(bytecode, &c.context);
                              if (!module) fail_internal("an entry of {} could not be read", name);
                              if (edit) edit(function_of(*module));
@@ -119,19 +130,21 @@ std::shared_ptr<const Executable> JointCode::compile(
 std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir::GradientRequest& request,
                                                Recompute policy, const CompileOptions& options) {
   std::shared_ptr<JointCode> code;
-  codegen::run_compilation(graph.name, 3 * graph.nodes.size(), options, [&](const codegen::Compilation& c) {
-    passes::CutJoint cut = cut_graph(graph, request, policy, c);
-    std::vector<std::uint32_t> trained = trained_of(graph, request);
-    JointCode::Entries entries{nullptr, trained.empty() ? std::string() : bytecode_of(*cut.forward),
-                               bytecode_of(*cut.backward), cut.saved, cut.recomputed_bytes};
-    unmark_parameters(function_of(*cut.forward), trained);
-    entries.forward_code = codegen::compile_module(*cut.forward, c);
-    code = std::make_shared<JointCode>(std::move(entries), options);
-    code->trained = std::move(trained);
-    code->inputs = std::move(cut.inputs);
-    code->outputs = std::move(cut.outputs);
-    code->sums = std::move(cut.sums);
-  });
+  const CompileOptions of_forward = options_of_part(options, "forward part");
+  codegen::run_compilation(
+      graph.name, 3 * graph.nodes.size(), of_forward, [&](const codegen::Compilation& c) {
+        passes::CutJoint cut = cut_graph(graph, request, policy, c);
+        std::vector<std::uint32_t> trained = trained_of(graph, request);
+        JointCode::Entries entries{nullptr, trained.empty() ? std::string() : bytecode_of(*cut.forward),
+                                   bytecode_of(*cut.backward), cut.saved, cut.recomputed_bytes};
+        unmark_parameters(function_of(*cut.forward), trained);
+        entries.forward_code = codegen::compile_module(*cut.forward, c);
+        code = std::make_shared<JointCode>(std::move(entries), options);
+        code->trained = std::move(trained);
+        code->inputs = std::move(cut.inputs);
+        code->outputs = std::move(cut.outputs);
+        code->sums = std::move(cut.sums);
+      });
   return code;
 }
 

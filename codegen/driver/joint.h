@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,8 @@ class JointCode {
   std::vector<std::uint32_t> trained;  ///< inputs of the graph: parameters that want a gradient
 
  private:
-  std::shared_ptr<const Executable> compile(const std::string& name, const std::string& bytecode,
+  std::shared_ptr<const Executable> compile(const std::string& name, std::string_view part,
+                                            const std::string& bytecode,
                                             const std::function<void(mlir::func::FuncOp)>& edit) const;
 
   Entries entries_;

@@ -314,6 +314,26 @@ TEST_CASE("folders of dumps are named by network, signature and reason, and have
   CHECK_THAT(last, Contains("(no folder: equal code exists): " + net.name()) && Contains("was cast"));
 }
 
+TEST_CASE("the index of dumps tells code with gradients from code without") {
+  const TemporaryFolder folder;
+  Deep net;
+  net.initialize();
+  net.hybridize({.dump_dir = folder.path.string()});
+  const Tensor x = ones({2, 3});
+  net(x);
+  {
+    const autograd::Record record(false);
+    net(x).backward();
+  }
+  std::vector<std::string> sentences;
+  std::ifstream index(folder.path / "index.txt");
+  for (std::string line; std::getline(index, line);) sentences.push_back(line.substr(line.find(": ") + 2));
+  REQUIRE(sentences.size() == 3);
+  CHECK(sentences[0].ends_with("because this is the first call"));
+  CHECK(sentences[1] == sentences[0] + "; with gradients, forward part");
+  CHECK(sentences[2] == sentences[0] + "; with gradients, backward part");
+}
+
 // Run with KILN_LOG=compile or KILN_LOG=compile,json, see CMakeLists.txt.
 TEST_CASE("the log has each recording", "[.log]") {
   const bool json = std::string_view(std::getenv("KILN_LOG")) == "compile,json";
