@@ -247,7 +247,10 @@ std::vector<Value> compose(Primitives& p, const Subgraph& body, Args in) {
   if (in.size() != body.inputs.size())
     fail("a subgraph has {} variables, {} values were given", body.inputs.size(), in.size());
   Composition composition(p);
-  for (std::size_t i = 0; i < in.size(); ++i) composition.set(*body.inputs[i], in[i]);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    composition.set(*body.inputs[i], in[i]);
+    p.composed_in_body(*body.inputs[i], in.subspan(i, 1));
+  }
   for (const NodePtr& node : body.nodes) {
     if (node->is_variable()) continue;
     try {
@@ -256,6 +259,7 @@ std::vector<Value> compose(Primitives& p, const Subgraph& body, Args in) {
             "it updates its auxiliary state '{}' in the body of a loop or branch, where the update would be "
             "lost; use inference mode, or use_global_stats",
             updates.front().state->name);
+      p.composed_in_body(*node, composition.values_of(*node));
     } catch (const Error& e) {
       rethrow_at(*node, e);
     }

@@ -44,6 +44,8 @@ class Composition {
   void set(const Node& variable, Value value) { values_[&variable] = {value}; }
   /// Throws if the node has no such value.
   Value value_of(const Entry& e) const;
+  /// The outputs of a node that was composed.
+  Args values_of(const Node& node) const { return values_.at(&node); }
   /// Composes an operator node from the values of its inputs. Returns its aux_updates().
   std::vector<AuxUpdate> run(const Node& node);
 

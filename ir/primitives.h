@@ -161,6 +161,8 @@ class Primitives {
   /// Called around the composition of a node, or of its gradients: attributes their primitives to it.
   virtual void enter(const Node&, bool /*gradients*/) {}
   virtual void leave() {}
+  /// Called with each variable of a body and its value, and with each node of a body and its outputs.
+  virtual void composed_in_body(const Node&, std::span<const Value> /*outputs*/) {}
 
   // The tape: the primitives of a composition in order, for differentiation (ir/differentiate.h).
   /// The value that `compose` returns. On the tape it is one entry, of the primitive `attributes`, instead of

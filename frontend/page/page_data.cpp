@@ -67,10 +67,11 @@ class PageData {
   enum class Role { in_call, prepacks, in_body };
 
   void add_nodes(const CompilationReport& report) {
-    nodes_.add(report.graph.inputs, report.graph.is_parameter, report.graph.nodes, report.graph.outputs);
-    nodes_.add(report.update.inputs, {}, report.update.nodes, report.update.outputs);
+    nodes_.add(report.graph.inputs, report.graph.is_parameter, report.graph.nodes, report.graph.outputs,
+               report.graph.train);
+    nodes_.add(report.update.inputs, {}, report.update.nodes, report.update.outputs, report.update.train);
     for (const ir::Graph* graph : {&report.graph, &report.update})
-      for (const ir::Graph::Write& w : graph->writes) nodes_.add({}, {}, {}, {w.value});
+      for (const ir::Graph::Write& w : graph->writes) nodes_.add({}, {}, {}, {w.value}, graph->train);
     for (const ir::NodePtr& node : report.update.nodes) updates_.insert(node.get());
   }
 
@@ -81,7 +82,7 @@ class PageData {
       for (const auto& [key, value] : node->attr_text)
         if (!key.starts_with("__")) attrs[key] = value;
       for (const ir::Entry& e : node->inputs) inputs.push_back({index_of(*e.node), ir::output_name(e)});
-      for (const TensorType& type : node->types) types.push_back(type.str());
+      for (const TensorType& type : nodes_.types_of(*node)) types.push_back(type.str());
       list.push_back({{"name", node->name},
                       {"op", node->op ? std::string(node->op->name) : node->op_name},
                       {"attrs", std::move(attrs)},

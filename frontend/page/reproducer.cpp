@@ -3,6 +3,7 @@
 
 #include "frontend/symbol/json/symbol_file.h"
 #include "frontend/symbol/symbol_graph.h"
+#include "ir/body_types.h"
 #include "runtime/dtype_table.h"
 
 #include <algorithm>
@@ -15,10 +16,15 @@
 namespace kiln {
 
 void PageNodes::add(const std::vector<ir::NodePtr>& inputs, const std::vector<bool>& is_parameter,
-                    const std::vector<ir::NodePtr>& nodes, const std::vector<ir::Entry>& outputs) {
+                    const std::vector<ir::NodePtr>& nodes, const std::vector<ir::Entry>& outputs,
+                    bool train) {
   for (std::size_t i = 0; i < std::min(inputs.size(), is_parameter.size()); ++i)
     if (is_parameter[i]) parameters_.insert(inputs[i].get());
   add_nodes(nodes);
+  const auto is_typed = [](const ir::Entry& e) { return e.output < e.node->types.size(); };
+  for (const ir::NodePtr& node : nodes)
+    if (!node->subgraphs.empty() && std::all_of(node->inputs.begin(), node->inputs.end(), is_typed))
+      body_types_.merge(ir::body_types(*node, train));
   for (const ir::Entry& e : outputs) uses_.emplace(e.node.get(), Use{e.output, nullptr});
 }
 
@@ -34,6 +40,11 @@ void PageNodes::add_nodes(const std::vector<ir::NodePtr>& nodes) {
       for (const ir::Entry& e : body->outputs) uses_.emplace(e.node.get(), Use{e.output, nullptr});
     }
   }
+}
+
+const std::vector<TensorType>& PageNodes::types_of(const ir::Node& node) const {
+  const auto found = node.types.empty() ? body_types_.find(&node) : body_types_.end();
+  return found == body_types_.end() ? node.types : found->second;
 }
 
 int PageNodes::find(const std::string& name, const std::string& file, unsigned line) const {
@@ -97,11 +108,12 @@ class Excerpt {
   ir::NodePtr variable(const ir::Entry& e) {
     auto made = std::make_shared<ir::Node>();
     made->name = free_name(ir::output_name(e));
-    if (e.output >= e.node->types.size()) {
+    const std::vector<TensorType>& types = nodes_.types_of(*e.node);
+    if (e.output >= types.size()) {
       because_ = fmt::format("the shape of '{}' is not known", made->name);
       return made;
     }
-    const TensorType& type = e.node->types[e.output];
+    const TensorType& type = types[e.output];
     if (e.node->is_variable() && nodes_.is_parameter(*e.node)) {
       made->attr_text["__shape__"] = type.shape.str();
       made->attr_text["__dtype__"] = std::to_string(static_cast<int>(type.dtype));

@@ -12,15 +12,18 @@ namespace kiln {
 /// The nodes of the graphs of a page: by name, and which of their outputs others use.
 class PageNodes {
  public:
-  /// Adds a graph with its bodies. `is_parameter`, by input, may be shorter than the list.
+  /// Adds a graph with its bodies. `is_parameter`, by input, may be shorter than the list. `train`: in
+  /// training mode.
   void add(const std::vector<ir::NodePtr>& inputs, const std::vector<bool>& is_parameter,
-           const std::vector<ir::NodePtr>& nodes, const std::vector<ir::Entry>& outputs);
+           const std::vector<ir::NodePtr>& nodes, const std::vector<ir::Entry>& outputs, bool train);
 
   /// Operators, in the order of the graphs.
   const std::vector<ir::NodePtr>& operators() const { return operators_; }
   /// The number of the operator with this name, and at this line if several have it; -1: none.
   int find(const std::string& name, const std::string& file, unsigned line) const;
   bool is_parameter(const ir::Node& variable) const { return parameters_.contains(&variable); }
+  /// The types of the outputs, as far as they are known. A node of a body of a file has none of its own.
+  const std::vector<TensorType>& types_of(const ir::Node& node) const;
   /// Whether a node that is not in `inside`, or the result of a graph, is this output.
   bool is_used_outside(const ir::Entry& e, const std::unordered_set<const ir::Node*>& inside) const;
 
@@ -29,6 +32,7 @@ class PageNodes {
 
   std::vector<ir::NodePtr> operators_;
   std::unordered_multimap<std::string, std::size_t> by_name_;
+  std::unordered_map<const ir::Node*, std::vector<TensorType>> body_types_;
   std::unordered_set<const ir::Node*> seen_, parameters_;
   struct Use {
     std::uint32_t output;

@@ -14,7 +14,7 @@ flags = sys.argv[6:]
 golden = source / "tests" / "golden" / "models"
 work.mkdir(parents=True, exist_ok=True)
 include, headers, functions, calls, expected = [], set(), [], [], 0
-for name, more in (("mlp", []), ("encoder", []), ("lenet", ["--gradients"])):
+for name, more in (("mlp", []), ("encoder", []), ("controlflow", []), ("lenet", ["--gradients"])):
     page, programs = work / f"{name}.html", work / name
     model = golden / name
     subprocess.run([kiln, "dump", f"{model}-symbol.json", "--params", f"{model}-0000.params", "--input", f"{model}-io.params", "--html", "-o", page, *more], check=True)
