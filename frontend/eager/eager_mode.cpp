@@ -32,7 +32,7 @@ Tensor number_tensor(const OpCall& call) {
                                               Profile::Record& profile, const OpCall& call,
                                               const OpCode& code) {
   const bool is_of_file = call.where.line() == 0;
-  caller.emplace(profile, code.line, program_path_and_line(call.where), call.op.name,
+  caller.emplace(profile, code.line, program_path_and_line(call.where), code.executable->plan().name,
                  is_of_file ? call.name : std::string_view());
 }
 

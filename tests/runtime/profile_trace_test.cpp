@@ -70,6 +70,23 @@ TEST_CASE("a trace has the runs of the kernels, in their calls") {
   }
 }
 
+TEST_CASE("a trace has the line of each eager call") {
+  const Tensor x = ones({6, 5});
+  const Tensor before = F::arcsinh(x);  // compiles the code
+  const Profile profile;
+  const Tensor first = F::arcsinh(x);
+  const Tensor second = F::arcsinh(x);
+  const nlohmann::json trace = trace_of(profile, "eager.json");
+  std::vector<std::string> lines;
+  for (const nlohmann::json& event : trace.at("traceEvents"))
+    if (event.at("ph") == "X" && event.at("cat") == "kernel")
+      lines.push_back(event.at("args").at("lines").at(0));
+  REQUIRE(lines.size() == 2);
+  const auto number_of = [](const std::string& line) { return std::stoi(line.substr(line.rfind(':') + 1)); };
+  CHECK(number_of(lines[1]) == number_of(lines[0]) + 1);
+  CHECK_THAT(lines[0], Contains("profile_trace_test.cpp:"));
+}
+
 TEST_CASE("a trace is bounded, and says what it leaves out") {
   const Profile profile;
   Step step;
