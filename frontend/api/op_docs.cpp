@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <span>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -103,20 +104,29 @@ std::vector<OpDoc> op_docs() {
   return docs;
 }
 
-OpDoc op_doc(std::string_view name) {
-  const ir::OpDef* op = ir::find_op(name);
-  if (!op) {
-    const std::vector<std::string_view> spelled = ops_spelled(name);
-    if (spelled.size() > 1)
-      fail("{} calls several operators: {}", name, fmt::format("{}", fmt::join(spelled, ", ")));
-    if (!spelled.empty()) op = ir::find_op(spelled[0]);
-  }
-  for (const ir::OpFamily& family : ir::op_families())
-    if (op && !family.ops.empty() && op >= &family.ops.front() && op <= &family.ops.back())
-      return describe(*op, family.title);
+std::vector<OpDoc> op_docs(std::string_view name) {
+  std::vector<std::string_view> ops;
+  if (const ir::OpDef* op = ir::find_op(name))
+    ops = {op->name};
+  else
+    ops = ops_spelled(name);
+  std::vector<OpDoc> docs;
+  for (const std::string_view op : ops)
+    for (const ir::OpFamily& family : ir::op_families())
+      for (const ir::OpDef& def : family.ops)
+        if (def.name == op) docs.push_back(describe(def, family.title));
+  if (!docs.empty()) return docs;
   const std::vector<std::string> like = ops_like(name);
   fail("there is no operator {}{}", name,
        like.empty() ? "; `kiln ops` lists them" : fmt::format("; did you mean {}?", choice_of(like)));
+}
+
+OpDoc op_doc(std::string_view name) {
+  std::vector<OpDoc> docs = op_docs(name);
+  if (docs.size() == 1) return std::move(docs.front());
+  std::vector<std::string> names;
+  for (const OpDoc& d : docs) names.push_back(d.name);
+  fail("{} calls several operators: {}", name, fmt::format("{}", fmt::join(names, ", ")));
 }
 
 }  // namespace kiln

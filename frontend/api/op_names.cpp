@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tuple>
+#include <utility>
 
 namespace kiln {
 namespace {
@@ -19,10 +21,17 @@ std::string_view last_part(std::string_view spelling) {
   return at == std::string_view::npos ? spelling : spelling.substr(at + 2);
 }
 
-/// "F::softmax" of "F.softmax", as a network calls it.
-std::string with_colons(std::string_view name) {
+/// The table's spelling of a program's: "F::softmax" of "F.softmax" and "nd::softmax", "F::random::uniform"
+/// of "F.random().uniform" and "random::uniform".
+std::string in_table(std::string_view name) {
   std::string out;
-  for (const char c : name) out += c == '.' ? "::" : std::string(1, c);
+  for (const char c : name)
+    if (c != '(' && c != ')') out += c == '.' ? "::" : std::string(1, c);
+  constexpr std::pair<std::string_view, std::string_view> scopes[] = {
+      {"kiln::", ""},      {"mx::", ""},         {"nd::", "F::"}, {"random::", "F::random::"},
+      {"F::np::", "np::"}, {"F::npx::", "npx::"}};
+  for (const auto& [written, scope] : scopes)
+    if (out.starts_with(written)) out.replace(0, written.size(), scope);
   return out;
 }
 
@@ -32,9 +41,7 @@ std::string lowered(std::string_view text) { return detail::lower(std::string(te
 struct Candidate {
   std::string_view op, name;
   std::string_view spelling = {};  ///< empty for a name of files
-  std::string shown() const {
-    return spelling.empty() ? std::string(name) : fmt::format("{} ({})", op, spelling);
-  }
+  std::string_view scope() const { return spelling.substr(0, spelling.size() - name.size()); }
   /// Names without underscores and short ones are likelier.
   auto rank() const {
     return std::tuple(op.starts_with('_'), name.size(), op, !spelling.empty(), lowered(name) != name, name);
@@ -51,6 +58,17 @@ std::vector<Candidate> all_names() {
   return names;
 }
 
+/// "softmax", or "Convolution (nn::Conv1D, nn::Conv2D, nn::Conv3D)": one of `names`, and if it is a C++
+/// spelling its operator's others of the same scope and length.
+std::string shown(const Candidate& n, const std::vector<Candidate>& names) {
+  if (n.spelling.empty()) return std::string(n.name);
+  std::vector<std::string_view> spellings;
+  for (const Candidate& other : names)
+    if (other.op == n.op && other.scope() == n.scope() && other.spelling.size() == n.spelling.size())
+      spellings.push_back(other.spelling);
+  return fmt::format("{} ({})", n.op, fmt::join(spellings, ", "));
+}
+
 /// The likeliest names of different operators.
 std::vector<std::string> likeliest(std::vector<Candidate> names) {
   constexpr std::size_t max_shown = 5;
@@ -62,7 +80,7 @@ std::vector<std::string> likeliest(std::vector<Candidate> names) {
     if (texts.size() == max_shown) break;
     if (std::find(ops.begin(), ops.end(), n.op) != ops.end()) continue;
     ops.push_back(n.op);
-    texts.push_back(n.shown());
+    texts.push_back(shown(n, names));
   }
   return texts;
 }
@@ -77,7 +95,7 @@ std::vector<std::string> likeliest_if(const std::vector<Candidate>& names, Match
 }  // namespace
 
 std::vector<std::string_view> ops_spelled(std::string_view name) {
-  const std::string spelling = with_colons(name);
+  const std::string spelling = in_table(name);
   std::vector<std::string_view> ops;
   for (const OpSpelling& s : op_spellings())
     if (s.cxx == spelling && (ops.empty() || ops.back() != s.op)) ops.push_back(s.op);
@@ -87,7 +105,7 @@ std::vector<std::string_view> ops_spelled(std::string_view name) {
 
 std::vector<std::string> ops_like(std::string_view name) {
   if (name.size() > 64) return {};  // as nearest_name()
-  const std::string whole = with_colons(name), part = lowered(last_part(whole));
+  const std::string whole = in_table(name), part = lowered(last_part(whole));
   const std::vector<Candidate> names = all_names();
   auto found = likeliest_if(names, [&](const Candidate& n) { return lowered(n.name) == part; });
   if (found.empty() && part.size() > 2)

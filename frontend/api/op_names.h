@@ -6,8 +6,8 @@
 
 namespace kiln {
 
-/// The operators that a function, method or layer of C++ calls: "nn::Dense", "F.softmax". Empty for other
-/// names.
+/// The operators that a function, method or layer of C++ calls: "nn::Dense", "F.softmax", "nd::relu",
+/// "random::normal". Empty for other names.
 std::vector<std::string_view> ops_spelled(std::string_view name);
 
 /// Operators similar to a name that is none, the likeliest first: their C++ spelling ends with it, else a

@@ -1,4 +1,5 @@
-// kiln ops: lists the operators, or prints the reference of one, as text or as JSON.
+// kiln ops: lists the operators, or prints the reference of one or of all that a function calls, as text or
+// as JSON.
 #include "tools/kiln/command.h"
 #include "tools/kiln/wrapped.h"
 
@@ -74,6 +75,20 @@ void describe(const OpDoc& d) {
   for (const OpDoc::Attribute& a : d.attributes) print_attribute(a);
 }
 
+/// The page of each operator that a name stands for.
+void describe_all(const std::string& name) {
+  const std::vector<OpDoc> docs = op_docs(name);
+  if (docs.size() > 1) {
+    std::vector<std::string> names;
+    for (const OpDoc& d : docs) names.push_back(d.name);
+    print_indented(fmt::format("{} calls one of several operators: {}", name, fmt::join(names, ", ")), 0);
+  }
+  for (const OpDoc& d : docs) {
+    if (docs.size() > 1) fmt::print("\n");
+    describe(d);
+  }
+}
+
 Json as_json(const OpDoc& d) {
   Json attributes = Json::array();
   for (const OpDoc::Attribute& a : d.attributes)
@@ -91,11 +106,12 @@ Json as_json(const OpDoc& d) {
 }
 
 void print_json(const std::string& name) {
+  const std::vector<OpDoc> docs = name.empty() ? op_docs() : op_docs(name);
   Json json;
-  if (name.empty())
-    for (const OpDoc& d : op_docs()) json.push_back(as_json(d));
+  if (docs.size() == 1)
+    json = as_json(docs.front());
   else
-    json = as_json(op_doc(name));
+    for (const OpDoc& d : docs) json.push_back(as_json(d));
   fmt::print("{}\n", json.dump(1));
 }
 
@@ -110,7 +126,8 @@ void add_ops(CLI::App& app, Action& action) {
   CLI::App* c = app.add_subcommand("ops", "List the operators, or print the reference of one");
   c->add_option("NAME", arguments->name, "An operator, an alias, or a function or layer of C++")
       ->option_text(" ");
-  c->add_flag("--json", arguments->json, "Print the reference as JSON; without NAME, of all operators");
+  c->add_flag("--json", arguments->json,
+              "Print the reference as JSON, of several operators an array; without NAME, of all");
   c->callback([arguments, &action] {
     action = [arguments] {
       if (arguments->json)
@@ -118,7 +135,7 @@ void add_ops(CLI::App& app, Action& action) {
       else if (arguments->name.empty())
         list_operators();
       else
-        describe(op_doc(arguments->name));
+        describe_all(arguments->name);
       return ok;
     };
   });

@@ -7,6 +7,9 @@ LAYERS = [("frontend/include/kiln/nn.h", "frontend/gluon/nn/*.cpp", "nn::"),
           ("frontend/include/kiln/loss.h", "frontend/gluon/loss/loss_ctc.cpp", "loss::"),
           ("frontend/include/kiln/contrib.h", "frontend/gluon/nn/nn_contrib.cpp", "contrib::nn::")]
 
+# Layers that are bases alone: no program makes one.
+BASES = {"Conv", "Pool"}
+
 FUNCTION_SOURCES = ("frontend/api/*.cpp", "frontend/control/record_control.cpp", "frontend/control/control_flow.cpp")
 HEAD = re.compile(r"^(?!using|namespace|static_assert|template|#|//)(?:\w[^\n;={(]*?[ &*])?([\w~]+(?:(?:<\w+>)?::[\w~]+)*) ?\(", re.M)
 
@@ -170,6 +173,6 @@ def spellings(calls, scopes):
             for name in names:
                 found[calls.definitions.find(name).name].append(f"x {symbol} y")
     for (_, prefix, name), operators in calls.layers().items():
-        for op in operators:
+        for op in operators if name not in BASES else []:
             found[op.name].append(prefix + name)
     return {op: list(dict.fromkeys(list_)) for op, list_ in found.items()}

@@ -45,9 +45,12 @@ struct OpDoc {
 
 /// All operators, by name. Thread rule: any thread, at any time.
 KILN_API std::vector<OpDoc> op_docs();
-/// The operator with that name, alias or C++ spelling ("nn::Dense", "F.softmax"). Throws kiln::Error for a
-/// spelling that calls several operators, with these, and for an unknown name, with similar ones. Thread
-/// rule: any thread, at any time.
+/// The operators with that name, alias or C++ spelling ("nn::Dense", "F.softmax", "nd::relu"): several where
+/// a spelling calls several, as F::divide. Never empty: throws kiln::Error for an unknown name, with similar
+/// ones. Thread rule: any thread, at any time.
+KILN_API std::vector<OpDoc> op_docs(std::string_view name);
+/// The only element of op_docs(name). Throws kiln::Error as that does, and for a spelling that calls several
+/// operators, with their names. Thread rule: any thread, at any time.
 KILN_API OpDoc op_doc(std::string_view name);
 
 }  // namespace kiln
