@@ -115,7 +115,9 @@ Values batch_take_gradient(Primitives& p, const GradientArgs& args) {
 constexpr OpReference index_reference =
     layout_reference |
     OpReference{.dtypes = "Any, data and index independently; the result has the dtype of data.",
-                .nan = "In data: copied. As an index: the least int64.",
+                .nan =
+                    "In data: copied. As an index, as an infinity: the least int64. clip takes element 0, "
+                    "wrap element -2^63 mod D.",
                 .integers = "Copied exactly. Indices are truncated towards zero to int64."};
 
 AttrSpec mode_attr(std::vector<std::string_view> words, std::string_view sentence) {
@@ -134,7 +136,8 @@ std::span<const OpDef> index_ops() {
            OpReference{
                .shapes = "a (p..., D, q...), D along axis, indices (i...) -> (p..., i..., q...)",
                .dtypes = "Any, a and indices independently; the result has the dtype of a.",
-               .nan = "In a: copied. As an index: the least int64.",
+               .nan = "In a: copied. As an index, as an infinity: the least int64. clip takes slice 0, wrap "
+                      "slice -2^63 mod D; raise throws.",
                .empty = "Without indices the result has no elements. An index into an empty axis throws.",
                .gradient = "a: the sum of g over all indices that select a slice, added in their C order, "
                            "half precision in float32. indices: zeros.",
@@ -194,7 +197,7 @@ std::span<const OpDef> index_ops() {
            index_reference |
            OpReference{.shapes = "a (N, D), indices (...) of N elements -> (...)",
                        .dtypes = "Any, a and indices independently; the result has the dtype of a.",
-                       .nan = "In a: copied. As an index: the least int64.",
+                       .nan = "In a: copied. As an index, as an infinity: element 0 of the row.",
                        .empty = "-inf, or 0 for integers, if D is 0.",
                        .gradient = "a: g where an element is picked, zeros elsewhere. indices: zeros.",
                        .formula = "y[i] = a[i, indices[i]], i counted in C order; an index outside of [0, D) "

@@ -104,14 +104,14 @@ Values index_copy(Primitives& p, Args in, const Attrs&) {
 constexpr OpReference vector_reference =
     layout_reference |
     OpReference{
-        .nan = "In data: copied. As an index: the least int64.",
+        .nan = "In data: copied. As an index, as an infinity: the least int64, index -2^63 mod d.",
         .integers =
             "Copied exactly. Indices are truncated towards zero to int64, and count from the end if "
             "negative: they are taken modulo the extent. Under Check::indices one outside of [-d, d) throws.",
         .source = index_op_source};
 /// Indices computed from indices.
 constexpr OpReference computed_index_reference{.dtypes = "Any; the result has the dtype of data.",
-                                               .nan = "As the least int64.",
+                                               .nan = "As the least int64; so is an infinity.",
                                                .empty = "No indices give none.",
                                                .gradient = "None: zeros.",
                                                .source = "MXNet 1.9.1 (src/operator/tensor/ravel.cc)."};
@@ -163,7 +163,8 @@ std::span<const OpDef> nd_index_ops() {
                .shapes =
                    "lhs (d1, ..., dM, q...), rhs (i..., q...), indices (M, i...) -> (d1, ..., dM, q...)",
                .dtypes = "Any, one for lhs and rhs, and any for indices; the result has the dtype of lhs.",
-               .nan = "In lhs and rhs: copied. As an index: the least int64.",
+               .nan = "In lhs and rhs: copied. As an index, as an infinity: the least int64, index -2^63 mod "
+                      "d.",
                .ties = "Of equal index vectors the last one in C order wins.",
                .empty = "Without index vectors the result is lhs.",
                .gradient = "lhs: g, zeros at the replaced slices. rhs: g at the slice's index vector, zeros "

@@ -44,7 +44,8 @@ std::span<const OpDef> numpy_create_ops() {
        .attrs = filled,
        .compose = constant<1>},
       {.name = "_npi_full_like",
-       .summary = "An array of one value, with the shape of another.",
+       .summary = "An array of one value, with the shape of another: fill_value, 0 by np::zeros_like, 1 by "
+                  "np::ones_like.",
        .reference =
            filled_reference |
            OpReference{

@@ -176,21 +176,23 @@ std::vector<OpDef> totals() {
   const AttrSpec axis = tuple_or_none("axis", numpy_reduced_axes),
                  keepdims = bool_attr("keepdims", false, kept_axes),
                  dtype = meaning(dtype_or_none(), "The result's dtype; None: that of a, int64 for bool."),
-                 initial = or_none("initial", AttrKind::real, "A number that is reduced too; None: none.");
+                 initial = or_none("initial", AttrKind::real,
+                                   "A number that is reduced too; None: none. If integers are reduced, it is "
+                                   "truncated and wrapped to their dtype.");
   const std::vector<AttrSpec> plain{axis, keepdims, initial}, typed{axis, dtype, keepdims, initial};
   return {
       define(
           "_np_sum", "Sums the elements over axes.", accumulate<Reduce::sum>, typed,
           total_reference |
               OpReference{
-                  .empty = "A sum of no elements is 0.",
+                  .empty = "A sum of no elements is 0, or initial.",
                   .gradient = "a: g, repeated along the axes.",
                   .formula = "y = initial + sum of a over the axes; half precision in float32, rounded once.",
                   .source = "MXNet 1.9.1's _np_sum; the cases of tests/golden/ops/np_sum."}),
       define("_np_prod", "Multiplies the elements over axes.", accumulate<Reduce::prod>, typed,
              total_reference |
                  OpReference{
-                     .empty = "A product of no elements is 1.",
+                     .empty = "A product of no elements is 1, or initial.",
                      .gradient = "a: g initial times the product of the other elements, which is not divided "
                                  "by the element.",
                      .formula =
@@ -209,7 +211,7 @@ std::vector<OpDef> totals() {
              {"_np_amin"}),
       define("_npi_mean", "Averages the elements over axes, integers to float32.", mean,
              {axis, meaning(dtype, "The result's dtype; None: that of a, float32 for integers and bool."),
-              keepdims, initial},
+              keepdims, or_none("initial", AttrKind::real, "A number that is summed too; None: none.")},
              numpy_reduction_reference |
                  OpReference{
                      .dtypes = "Any; the result has the dtype of a, float32 for integers and bool, or the "

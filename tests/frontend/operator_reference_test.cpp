@@ -327,6 +327,55 @@ TEST_CASE("a function of two arrays that keeps NaN keeps it from either", "[nan]
   CHECK(checked > 5);
 }
 
+TEST_CASE("an index that is no number selects the element of its reference", "[nan]") {
+  const Tensor data = make_values({5}, DType::f32, {}, 0, /*special=*/false);
+  const std::vector<double> elements = data.to_vector<double>();
+  const double first = elements.at(0), wrapped = elements.at(2);  // -2^63 mod 5
+  REQUIRE(((std::numeric_limits<std::int64_t>::min() % 5) + 5) % 5 == 2);
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double index : {std::numeric_limits<double>::quiet_NaN(), infinity, -infinity}) {
+    const std::vector<Tensor> values{data, full({1}, index)};
+    INFO(index);
+    for (const std::string op : {"take", "pick"}) {
+      INFO(op);
+      const std::string element = op == "take" ? "slice" : "element";
+      CHECK(op_doc(op).nan.find("as an infinity: the least int64. clip takes " + element + " 0, wrap " +
+                                element + " -2^63 mod D") != std::string::npos);
+      for (const bool wrap : {false, true}) {
+        Sample sample;
+        sample.attrs = {{"axis", "0"}, {"mode", wrap ? "wrap" : "clip"}};
+        const auto results = results_of(op, sample, values);
+        REQUIRE(results);
+        CHECK(results->at(0).to_vector<double>() == std::vector{wrap ? wrapped : first});
+      }
+    }
+    Sample raising;
+    raising.attrs = {{"mode", "raise"}};
+    CHECK_FALSE(results_of("take", raising, values));
+    CHECK(op_doc("take").nan.ends_with("raise throws."));
+  }
+}
+
+TEST_CASE("initial is the result of no elements, truncated among integers", "[empty]") {
+  const auto total = [](const char* op, const Shape& shape, DType dtype) {
+    Sample sample;
+    sample.attrs = {{"initial", "2.7"}};
+    const auto results = results_of(op, sample, {ones(shape, dtype)});
+    REQUIRE(results);
+    return results->at(0).to_vector<double>();
+  };
+  for (const char* op : {"_np_sum", "_np_prod"}) {
+    const OpDoc doc = op_doc(op);
+    CHECK(doc.empty.ends_with(", or initial."));
+    CHECK(doc.attributes.back().meaning.ends_with(
+        "If integers are reduced, it is truncated and wrapped to their dtype."));
+    CHECK(total(op, {0}, DType::f64) == std::vector{2.7});
+    CHECK(total(op, {0}, DType::i32) == std::vector{2.0});
+  }
+  CHECK(total("_np_sum", {3}, DType::i32) == std::vector{5.0});
+  CHECK(total("_np_max", {3}, DType::i32) == std::vector{2.0});
+}
+
 TEST_CASE("integers that a function leaves unchanged are unchanged", "[integers]") {
   for (const Called& called : called_operators())
     if (is_function_of_each_element(called.doc) && called.doc.integers.starts_with("Unchanged."))
