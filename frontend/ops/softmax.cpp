@@ -18,6 +18,20 @@ struct Shifted {
   }
 };
 
+/// length has one number for each vector along the axis: the shape of data without the axis.
+void require_lengths(const PartialShape& data, const PartialShape& length, int axis) {
+  PartialShape others = PartialShape::of_rank(0);
+  for (int i = 0; i < data.extents.rank(); ++i)
+    if (i != axis) others.extents.push_back(data.extents[at(i)]);
+  if (!length.ranked || length.fits(others.extents)) return;
+  const std::string text = fmt::format(
+      "its input 'length' has the shape {}, but data {} along axis {} needs {}, "
+      "the shape of the other axes",
+      length.str(), data.str(), axis, others.str());
+  if (length.extents.rank() != others.extents.rank()) fail(Mistake::wrong_rank, "{}", text);
+  fail("{}", text);
+}
+
 Shifted shifted(Primitives& p, Args in, const Attrs& a, bool negate) {
   Shifted s;
   s.shape = p.shape(in[0]);
@@ -28,7 +42,8 @@ Shifted shifted(Primitives& p, Args in, const Attrs& a, bool negate) {
   if (negate) x = p.unary(Unary::neg, x);
   if (!a.is_none("temperature") && a.real("temperature") != 1) x = p.div(x, p.like(x, a.real("temperature")));
   if (!a.is_none("use_length") && a.boolean("use_length")) {
-    Value length = s.over(p, convert(p, in[1], DType::i64));
+    require_lengths(s.shape, p.shape(in[1]), axis);
+    const Value length = s.over(p, convert(p, in[1], DType::i64));
     s.alive = p.compare(Compare::lt, p.iota({DType::i64, s.shape}, axis), length);
     x = p.select(s.alive, x, p.like(x, -std::numeric_limits<double>::infinity()));
   }
@@ -91,7 +106,10 @@ std::size_t softmax_inputs(const Attrs& a) {
 }
 void softmax_shape(ShapeFacts& f, const Attrs& a) {
   f.same(f.in[0], f.out[0]);
-  if (f.in.size() > 1) without_axis(f, f.in[0], f.in[1], a.integer("axis"));
+  if (f.in.size() < 2) return;
+  if (const auto axis = axis_in(a.integer("axis"), f.in[0].extents.rank()); f.in[0].ranked && axis)
+    require_lengths(f.in[0], f.in[1], *axis);
+  without_axis(f, f.in[0], f.in[1], a.integer("axis"));
 }
 Shape activation_axes(Primitives& p, Value x, const Attrs& a) {
   return a.word("mode") == "channel" ? Shape{1} : other_axes({0}, p.shape(x).rank());
