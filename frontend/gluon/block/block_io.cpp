@@ -42,12 +42,33 @@ void Block::save_parameters(const std::string& path, std::source_location where)
 
 namespace {
 
-constexpr detail::LoadAdvice by_name_advice{
+/// Advice on a file of names without points: it is an exported one, one of another network, or lacks some.
+constexpr detail::LoadAdvice exported_advice{
     ". The file names parameters by the prefixes of their blocks, as files of export_model() do: give this "
     "network the prefix of the saved one, or read an exported network with SymbolBlock::imports()",
     "; load with {.ignore_extra = true} to ignore it. The file names parameters by the prefixes of their "
     "blocks: give this network the prefix of the saved one, or read an exported network with "
     "SymbolBlock::imports()"};
+constexpr detail::LoadAdvice other_network_advice{
+    "; no array of the file has a name of this network: it was saved from another network or under another "
+    "prefix. An exported network is read by SymbolBlock::imports()",
+    "; no array of the file has a name of this network: it was saved from another network or under another "
+    "prefix. Load with {.ignore_extra = true} to ignore them"};
+constexpr detail::LoadAdvice some_fit_advice{"; load with {.allow_missing = true} to keep its current values",
+                                             "; load with {.ignore_extra = true} to ignore it"};
+
+const detail::LoadAdvice& advice_on(const std::vector<NamedArray>& loaded, const ParameterDict& params,
+                                    const std::string& prefix) {
+  const auto& index = detail::ParameterAccess::dict(params).index;
+  bool exported = false;
+  for (const NamedArray& a : loaded) {
+    const bool has_kind = detail::is_exported_name(a.name);
+    const std::string name = has_kind ? a.name.substr(4) : a.name;
+    if (index.contains(name) || index.contains(prefix + name)) return some_fit_advice;
+    exported |= has_kind;
+  }
+  return exported ? exported_advice : other_network_advice;
+}
 
 [[noreturn]] void fail_missing(const std::string& path, const std::string& parameter,
                                const std::vector<std::string>& names, bool fits) {
@@ -66,9 +87,11 @@ void load(const Block& block, const std::string& path, const LoadOptions& option
   const bool has_paths = std::any_of(loaded.begin(), loaded.end(), [](const NamedArray& a) {
     return a.name.find('.') != std::string::npos && !detail::is_exported_name(a.name);
   });
-  if (!has_paths)
-    return detail::load_by_name(block.collect_params(), std::move(loaded), path, options, block.prefix(),
-                                by_name_advice);
+  if (!has_paths) {
+    const ParameterDict all = block.collect_params();
+    const detail::LoadAdvice& advice = advice_on(loaded, all, block.prefix());
+    return detail::load_by_name(all, std::move(loaded), path, options, block.prefix(), advice);
+  }
 
   std::vector<std::string> names;
   for (const NamedArray& a : loaded) names.push_back(a.name);

@@ -88,6 +88,34 @@ TEST_CASE("a file of export_model() for a network of another prefix", "[error]")
   CHECK(same.weight.data().to_vector<float>() == saved.weight.data().to_vector<float>());
 }
 
+TEST_CASE("a layer's file for a network of layers", "[error]") {
+  nn::Dense layer(3, {.in_units = 3});
+  layer.initialize();
+  layer.save_parameters("layer.params");
+  nn::HybridSequential net = layers({3});
+  CHECK_THAT(message_of([&] { net.load_parameters("layer.params"); }),
+             Contains("only for 'weight', 'bias'; no array of the file has a name of this network") &&
+                 Contains("from another network or under another prefix") &&
+                 Contains("SymbolBlock::imports()") && Contains("[KL0403]") && !Contains("export_model"));
+  CHECK_THAT(message_of([&] { net.load_parameters("layer.params", {.allow_missing = true}); }),
+             Contains("no parameter") && Contains("no array of the file has a name of this network") &&
+                 Contains("{.ignore_extra = true}") && !Contains("prefixes"));
+}
+
+TEST_CASE("a layer's file that lacks a parameter, or has one too many", "[error]") {
+  nn::Dense with_bias(3, {.in_units = 3}), without(3, {.use_bias = false, .in_units = 3});
+  with_bias.initialize();
+  without.initialize();
+  with_bias.save_parameters("with_bias.params");
+  without.save_parameters("without.params");
+  CHECK_THAT(message_of([&] { with_bias.load_parameters("without.params"); }),
+             Contains("only for 'weight'; load with {.allow_missing = true}") && !Contains("prefix"));
+  CHECK_THAT(message_of([&] { without.load_parameters("with_bias.params"); }),
+             Contains("; load with {.ignore_extra = true} to ignore it [") && !Contains("prefix"));
+  with_bias.load_parameters("without.params", {.allow_missing = true});
+  CHECK(with_bias.weight.data().to_vector<float>() == without.weight.data().to_vector<float>());
+}
+
 TEST_CASE("an exported parameter whose name has a point", "[error]") {
   save_arrays("point.params", std::vector<NamedArray>{{"arg:a.b_weight", ones({3, 3})}});
   nn::Dense layer(3, {.use_bias = false, .in_units = 3, .prefix = "a.b_"});
