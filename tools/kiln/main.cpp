@@ -97,7 +97,8 @@ int run(int argc, char** argv) {
   app.footer("Exit status: 0 ok, 1 bad input, 2 usage, 3 internal error.");
 
   if (int status = parse(app, argc, argv); status != ok) return status;
-  return action ? perform(action) : ok;
+  if (!action) action = [] { return ok; };  // the help or the version, which CLI11 has printed
+  return perform(action);
 }
 
 }  // namespace

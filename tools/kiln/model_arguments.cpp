@@ -38,8 +38,8 @@ std::optional<std::pair<std::string, Shape>> try_parse_shape(const std::string& 
 
 }  // namespace
 
-void ModelArguments::add_model(CLI::App& command) {
-  command.add_option("MODEL", symbol, "The network: a -symbol.json file")->required()->option_text(" ");
+void ModelArguments::add_model(CLI::App& command, const std::string& kinds) {
+  command.add_option("MODEL", symbol, "The network: " + kinds)->required()->option_text(" ");
   command.add_option("--params", params, "Its parameters: .params, .npz, .safetensors")->option_text("FILE");
 }
 

@@ -24,8 +24,8 @@ struct ModelArguments {
   std::string input;
   std::vector<std::string> shapes;
 
-  /// Declares MODEL-symbol.json and --params.
-  void add_model(CLI::App& command);
+  /// Declares MODEL, of these kinds of files, and --params.
+  void add_model(CLI::App& command, const std::string& kinds = "a -symbol.json file");
   /// Declares --input and --shape, which exclude each other.
   void add_inputs(CLI::App& command);
 
