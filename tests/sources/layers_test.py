@@ -64,7 +64,7 @@ MAY_INCLUDE = {
     "frontend/gluon/rnn": [
         "frontend/api", "frontend/call", "frontend/gluon/block", "frontend/symbol", "frontend/tensor", "frontend/trace", "ir", "runtime"],
     "frontend/gluon/loss": ["frontend/api", "frontend/call", "frontend/tensor", "ir", "runtime"],
-    "frontend/gluon/metric": ["frontend/call", "runtime"],
+    "frontend/gluon/metric": ["frontend/call", "ir", "runtime"],
     "frontend/gluon/trainer": [
         "codegen/driver", "frontend/autograd", "frontend/call", "frontend/formats", "frontend/gluon/block",
         "frontend/gluon/hybridize", "frontend/gluon/parameter", "frontend/tensor", "frontend/trace", "frontend/view", "ir", "runtime"],

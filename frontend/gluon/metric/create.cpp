@@ -1,12 +1,15 @@
 // Metrics by name.
 #include "frontend/call/line.h"
+#include "ir/nearest_name.h"
 #include "runtime/fail.h"
 
 #include <kiln/metric.h>
 
 #include <algorithm>
 #include <cctype>
+#include <fmt/ranges.h>
 #include <initializer_list>
+#include <vector>
 
 namespace kiln::metric {
 namespace {
@@ -70,10 +73,9 @@ void check_options(const Options& o, const Named& metric) {
   check(o.average.has_value(), average, "average");
 }
 
-std::string known_names() {
-  std::string names;
-  for (const Named& m : table)
-    for (const std::string_view n : m.names) names += (names.empty() ? "" : ", ") + std::string(n);
+std::vector<std::string_view> known_names() {
+  std::vector<std::string_view> names;
+  for (const Named& m : table) names.insert(names.end(), m.names);
   return names;
 }
 
@@ -89,7 +91,11 @@ std::shared_ptr<EvalMetric> create(std::string_view name, const Options& options
       check_options(options, m);
       return m.make(options);
     }
-    fail("'{}' is no metric; there are {}, and CustomMetric", name, known_names());
+    const std::vector<std::string_view> names = known_names();
+    const std::string_view near = ir::nearest_name(lower, names);
+    fail("'{}' is no metric{}; there are {}, and CustomMetric", name,
+         near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+         fmt::format("{}", fmt::join(names, ", ")));
   });
 }
 
