@@ -188,6 +188,36 @@ TEST_CASE("changes that leave the network as it was are named") {
   CHECK(only(weighted, Kind::parameter) == name + "was replaced");
 }
 
+TEST_CASE("a replaced parameter is named, and the one in its place") {
+  struct Outer : HybridBlock {
+    struct Inner : HybridBlock {
+      Parameter weight = params().get("weight", {2, 3});
+      Tensor hybrid_forward(F&, const Tensor& x) override { return x * weight; }
+    };
+    Child<Inner> inner{this, "inner"};
+    Parameter weight = params().get("w1", {2, 3});
+    Outer() { inner = Inner(); }
+    Tensor hybrid_forward(F&, const Tensor& x) override { return inner(x) + weight; }
+  };
+  Outer net;
+  net.initialize();
+  net.hybridize();
+  net(ones({2, 3}));
+  // A block keeps the old one, so that the new one stands before the child's.
+  net.weight = net.params().get("w2", {2, 3});
+  net.weight.initialize();
+  net(ones({2, 3}));
+  const std::string w1 = net.prefix() + "w1", w2 = net.prefix() + "w2";
+  CHECK(only(net, Kind::parameter) == "the parameter '" + w1 + "' was " + w1 + " and is " + w2);
+  CHECK(last_reason(net).differences[0].was == w1);
+  CHECK(last_reason(net).differences[0].now == w2);
+  net.inner->weight = net.inner->params().get("w3", {2, 3});
+  net.inner->weight.initialize();
+  net(ones({2, 3}));
+  CHECK_THAT(only(net, Kind::parameter), Contains("the parameter '" + net.inner->prefix() + "weight' was ") &&
+                                             Contains(" and is ") && Contains("w3"));
+}
+
 TEST_CASE("a stale recording of the same signature is nearer than one of another size") {
   Deep net = hybridized_deep();
   net(ones({5, 3}));

@@ -52,6 +52,14 @@ const Part* find_part(const std::vector<Part>& parts, const std::string& path, s
   return at == parts.end() ? nullptr : &*at;
 }
 
+/// The same parameter in other facts, probably at `likely`; null: none.
+const Param* find_param(const std::vector<Param>& params, const Param& sought, std::size_t likely) {
+  const auto is_it = [&](const Param& p) { return same(p.state, sought.state); };
+  if (likely < params.size() && is_it(params[likely])) return &params[likely];
+  const auto at = std::find_if(params.begin(), params.end(), is_it);
+  return at == params.end() ? nullptr : &*at;
+}
+
 std::vector<Param> params_of(const HybridBlock& block) {
   std::vector<Param> params;
   for (const Parameter& p : block.collect_params()) {
@@ -173,12 +181,14 @@ class FactComparison {
   void compare_parameters(const std::vector<Param>& a, const std::vector<Param>& b) {
     std::size_t cast = 0, moved = 0;
     const Param *was = nullptr, *now = nullptr;  // the last of these
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-      if (a[i].name != b[i].name || !same(a[i].state, b[i].state))
-        return add(Kind::parameter, fmt::format("the parameter '{}' was replaced", b[i].name));
-      if (a[i].dtype == b[i].dtype && a[i].device == b[i].device) continue;
-      (a[i].dtype == b[i].dtype ? moved : cast) += 1;
-      was = &a[i], now = &b[i];
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const Param* const later = find_param(b, a[i], i);
+      // A block keeps the parameter whose handle was assigned another one.
+      if (!later || (later->changes != a[i].changes && later->latest_change == replaced_parameter))
+        return add_replaced(a[i], a, b);
+      if (a[i].dtype == later->dtype && a[i].device == later->device) continue;
+      (a[i].dtype == later->dtype ? moved : cast) += 1;
+      was = &a[i], now = later;
     }
     if (cast > 0)
       add(Kind::cast, fmt::format("the dtype of {} parameter{}", cast, cast == 1 ? "" : "s"),
@@ -186,6 +196,17 @@ class FactComparison {
     if (moved > 0)
       add(Kind::moved, fmt::format("the device of {} parameter{}", moved, moved == 1 ? "" : "s"),
           was->device.str(), now->device.str());
+  }
+
+  /// The new parameter is told if there is no doubt which it is.
+  void add_replaced(const Param& gone, const std::vector<Param>& a, const std::vector<Param>& b) {
+    std::vector<const Param*> added;
+    for (std::size_t i = 0; i < b.size(); ++i)
+      if (!find_param(a, b[i], i)) added.push_back(&b[i]);
+    if (added.size() == 1 && added[0]->name != gone.name)
+      add(Kind::parameter, fmt::format("the parameter '{}'", gone.name), gone.name, added[0]->name);
+    else
+      add(Kind::parameter, fmt::format("the parameter '{}' {}", gone.name, replaced_parameter));
   }
 
   void compare_attributes() {
@@ -213,8 +234,10 @@ class FactComparison {
     for (std::size_t i = 0; i < std::min(a.parts.size(), b.parts.size()); ++i)
       if (a.parts[i].changes != b.parts[i].changes)
         return add(Kind::block, fmt::format("the block {} {}", b.parts[i].name, b.parts[i].latest_change));
-    for (std::size_t i = 0; i < std::min(a.parameters.size(), b.parameters.size()); ++i) {
-      const Param &x = a.parameters[i], &y = b.parameters[i];
+    for (std::size_t i = 0; i < a.parameters.size(); ++i) {
+      const Param* const later = find_param(b.parameters, a.parameters[i], i);
+      if (!later) continue;
+      const Param &x = a.parameters[i], &y = *later;
       if (x.changes != y.changes)
         return add(Kind::parameter, fmt::format("the parameter '{}' {}", y.name, y.latest_change));
       if (x.option_changes != y.option_changes)

@@ -58,7 +58,8 @@ Parameter& Parameter::operator=(Parameter&& o) {
   if (state_ && !Trace::current()) {
     const ParameterState& own = ParameterAccess::own_state(*this);
     const bool other = !o.state_ || &own != &ParameterAccess::own_state(o);
-    if (other && own.stands != ParameterState::Stands::undecided) state_->revision->changed("was replaced");
+    if (other && own.stands != ParameterState::Stands::undecided)
+      state_->revision->changed(detail::replaced_parameter);
   }
   state_ = std::move(o.state_);
   return *this;
