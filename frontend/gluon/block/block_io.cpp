@@ -59,12 +59,13 @@ constexpr detail::LoadAdvice some_fit_advice{"; load with {.allow_missing = true
 
 const detail::LoadAdvice& advice_on(const std::vector<NamedArray>& loaded, const ParameterDict& params,
                                     const std::string& prefix) {
-  const auto& index = detail::ParameterAccess::dict(params).index;
+  const std::vector<std::string> keys = params.keys();
+  const std::unordered_set<std::string> known(keys.begin(), keys.end());
   bool exported = false;
   for (const NamedArray& a : loaded) {
     const bool has_kind = detail::is_exported_name(a.name);
     const std::string name = has_kind ? a.name.substr(4) : a.name;
-    if (index.contains(name) || index.contains(prefix + name)) return some_fit_advice;
+    if (known.contains(name) || known.contains(prefix + name)) return some_fit_advice;
     exported |= has_kind;
   }
   return exported ? exported_advice : other_network_advice;
