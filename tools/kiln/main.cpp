@@ -10,18 +10,27 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iostream>
 #include <new>
+#include <sstream>
 #include <string_view>
 
 namespace kiln::tool {
 namespace {
 
-int parse(CLI::App& app, int argc, char** argv) {
+/// The status of the parsing; `action` becomes the printing of a help or version that the arguments ask for.
+int parse(CLI::App& app, int argc, char** argv, Action& action) {
   try {
     app.parse(argc, argv);
     return ok;
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? ok : usage;
+    std::ostringstream asked;
+    if (app.exit(e, asked, std::cerr) != 0) return usage;
+    action = [text = asked.str()] {
+      fmt::print("{}", text);
+      return ok;
+    };
+    return ok;
   }
 }
 
@@ -96,9 +105,8 @@ int run(int argc, char** argv) {
   add_cache(app, action);
   app.footer("Exit status: 0 ok, 1 bad input, 2 usage, 3 internal error.");
 
-  if (int status = parse(app, argc, argv); status != ok) return status;
-  if (!action) action = [] { return ok; };  // the help or the version, which CLI11 has printed
-  return perform(action);
+  if (int status = parse(app, argc, argv, action); status != ok) return status;
+  return action ? perform(action) : ok;
 }
 
 }  // namespace

@@ -110,10 +110,10 @@ TEST_CASE("a layer's file that lacks a parameter, or has one too many", "[error]
   without.save_parameters("without.params");
   CHECK_THAT(message_of([&] { with_bias.load_parameters("without.params"); }),
              Contains("only for 'weight'; load with {.allow_missing = true}") && !Contains("prefix"));
-  CHECK_THAT(message_of([&] { without.load_parameters("with_bias.params"); }),
-             Contains("; load with {.ignore_extra = true} to ignore it [") && !Contains("prefix"));
   with_bias.load_parameters("without.params", {.allow_missing = true});
   CHECK(with_bias.weight.data().to_vector<float>() == without.weight.data().to_vector<float>());
+  CHECK_THAT(message_of([&] { without.load_parameters("with_bias.params"); }),
+             Contains("; load with {.ignore_extra = true} to ignore it [") && !Contains("prefix"));
 }
 
 TEST_CASE("an exported parameter whose name has a point", "[error]") {
