@@ -2,6 +2,7 @@
 #include <kiln/kiln.h>
 #include <kiln/log.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 using namespace kiln;
@@ -209,6 +210,28 @@ TEST_CASE("parameters of one's own take part in expressions and infer their shap
     CHECK(net(ones({1, 2})).to_vector<float>() == std::vector<float>(4, 7));
     CHECK(net.params().items()[1].shape() == Shape{4, 2});
   }
+}
+
+TEST_CASE("a handle keeps its name in an exported file, the array of data() does not") {
+  struct Scaled : HybridBlock {
+    Parameter weight = params().get("weight", {3});
+    Parameter shift = params().get("shift", {3});
+    Tensor hybrid_forward(F&, const Tensor& x) override {
+      const Tensor w = weight;
+      return x * w + shift.data();
+    }
+  };
+  Scaled net;
+  net.initialize(init::Constant(2));
+  net.hybridize();
+  net(ones({2, 3}));
+  net.export_model("scaled_names");
+  std::vector<std::string> names;
+  for (const NamedArray& a : load_arrays("scaled_names-0000.params")) names.push_back(a.name);
+  std::sort(names.begin(), names.end());
+  REQUIRE(names.size() == 2);
+  CHECK(names[0].starts_with("arg:captured"));
+  CHECK(names[1] == "arg:" + net.weight.name());
 }
 
 TEST_CASE("a Parameter that was never assigned is an error wherever it is used") {

@@ -126,8 +126,7 @@ void add_ops(CLI::App& app, Action& action) {
   CLI::App* c = app.add_subcommand("ops", "List the operators, or print the reference of one");
   c->add_option("NAME", arguments->name, "An operator, an alias, or a function or layer of C++")
       ->option_text(" ");
-  c->add_flag("--json", arguments->json,
-              "Print the reference as JSON, of several operators an array; without NAME, of all");
+  c->add_flag("--json", arguments->json, "Print it as JSON, several as an array; without NAME all");
   c->callback([arguments, &action] {
     action = [arguments] {
       if (arguments->json)

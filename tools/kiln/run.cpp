@@ -96,7 +96,7 @@ void check_arguments(const RunArguments& a) {
 void add_run(CLI::App& app, Action& action) {
   auto a = std::make_shared<RunArguments>();
   CLI::App* c = app.add_subcommand("run", "Compute a network's outputs");
-  a->model.add_model(*c, "a -symbol.json file, or a .mlir file of kiln dump");
+  a->model.add_model(*c, "a -symbol.json file, or FILE.mlir of kiln dump");
   c->add_option("--input", a->model.input, input_help)->option_text("FILE");
   c->add_option("--output", a->output, "Write out:0, out:1, ... or grad:NAME, ... and print nothing")
       ->option_text("FILE");
