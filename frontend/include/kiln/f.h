@@ -498,11 +498,11 @@ class KILN_API F : public PlainFunctions {
   static Tensor scatter_nd(const Tensor& data, const Tensor& indices, const Shape& shape,
                            Where where = Where::current());
   /// Gives the linear index of index vectors, the columns of data, into an array of a shape. Shapes: data (M,
-  /// N) -> (N); M is the rank of shape. Of NaN: as the least int64. No gradient: zeros.
+  /// N) -> (N); M is the rank of shape. Of NaN: as the least int64; so is an infinity. No gradient: zeros.
   /// `kiln ops ravel_multi_index` has the rest.
   static Tensor ravel_multi_index(const Tensor& data, const Shape& shape, Where where = Where::current());
   /// Gives the index vectors, as columns, of linear indices into an array of a shape. Shapes: data (...) ->
-  /// (M, ...); M is the rank of shape. Of NaN: as the least int64. No gradient: zeros.
+  /// (M, ...); M is the rank of shape. Of NaN: as the least int64; so is an infinity. No gradient: zeros.
   /// `kiln ops unravel_index` has the rest.
   static Tensor unravel_index(const Tensor& data, const Shape& shape, Where where = Where::current());
   /// Gathers slices along an axis at indices. Shapes: a (p..., D, q...), D along axis, indices (i...) ->

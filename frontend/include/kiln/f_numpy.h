@@ -16,7 +16,8 @@ struct NumpyReduceOptions {
   std::optional<DType> dtype = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
-  /// A number that is reduced too; None: none.
+  /// A number that is reduced too; None: none. If integers are reduced, it is truncated and wrapped to their
+  /// dtype.
   std::optional<Number> initial = {};
   std::string name = {};  ///< of the node
 };
@@ -27,7 +28,8 @@ struct NumpyExtremeOptions {
   Axes axis = {};
   /// Whether reduced axes are kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
-  /// A number that is reduced too; None: none.
+  /// A number that is reduced too; None: none. If integers are reduced, it is truncated and wrapped to their
+  /// dtype.
   std::optional<Number> initial = {};
   std::string name = {};  ///< of the node
 };
@@ -345,16 +347,19 @@ struct KILN_API F::numpy {
   static Tensor arange(Number stop, Where where = Where::current());
   static Tensor arange(Number start, Number stop, Number step = 1, DType dtype = DType::f32,
                        Where where = Where::current());
-  /// An array of one value, with the shape of another. A NaN as fill_value gives NaN; in integers 0, in int64
-  /// its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
+  /// An array of one value, with the shape of another: fill_value, 0 by np::zeros_like, 1 by np::ones_like. A
+  /// NaN as fill_value gives NaN; in integers 0, in int64 its least number; in bool true. No gradient: zeros.
+  /// `kiln ops _npi_full_like` has the rest.
   static Tensor full_like(const Tensor& a, Number fill_value, Where where = Where::current());
   static Tensor full_like(const Tensor& a, Number fill_value, DType dtype, Where where = Where::current());
-  /// An array of one value, with the shape of another. A NaN as fill_value gives NaN; in integers 0, in int64
-  /// its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
+  /// An array of one value, with the shape of another: fill_value, 0 by np::zeros_like, 1 by np::ones_like. A
+  /// NaN as fill_value gives NaN; in integers 0, in int64 its least number; in bool true. No gradient: zeros.
+  /// `kiln ops _npi_full_like` has the rest.
   static Tensor zeros_like(const Tensor& a, Where where = Where::current());
   static Tensor zeros_like(const Tensor& a, DType dtype, Where where = Where::current());
-  /// An array of one value, with the shape of another. A NaN as fill_value gives NaN; in integers 0, in int64
-  /// its least number; in bool true. No gradient: zeros. `kiln ops _npi_full_like` has the rest.
+  /// An array of one value, with the shape of another: fill_value, 0 by np::zeros_like, 1 by np::ones_like. A
+  /// NaN as fill_value gives NaN; in integers 0, in int64 its least number; in bool true. No gradient: zeros.
+  /// `kiln ops _npi_full_like` has the rest.
   static Tensor ones_like(const Tensor& a, Where where = Where::current());
   static Tensor ones_like(const Tensor& a, DType dtype, Where where = Where::current());
 
