@@ -4,9 +4,7 @@
 namespace {
 
 struct MaskedSoftmax : HybridBlock {
-  Tensor hybrid_forward(F& F, const Tensor& x, const Tensor& length) override {
-    return F.softmax(x, length);
-  }
+  Tensor hybrid_forward(F& F, const Tensor& x, const Tensor& length) override { return F.softmax(x, length); }
 };
 
 }  // namespace
