@@ -166,7 +166,7 @@ TEST_CASE("changes that leave the network as it was are named") {
   net.cast(DType::f64);
   net.cast(DType::f32);
   net(ones({2, 3}));
-  CHECK_THAT(only(net, Kind::block), Contains("the block " + net.name() + " (") && Contains(") was cast"));
+  CHECK_THAT(only(net, Kind::cast), Contains("the block " + net.name() + " (") && Contains(") was cast"));
 
   struct Weighted : HybridBlock {
     Parameter weight = params().get("weight", {2, 3});

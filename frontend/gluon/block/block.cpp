@@ -180,7 +180,7 @@ void Block::apply(const std::function<void(Block&)>& fn) {
 void Block::cast(DType dtype) {
   for (const auto& [key, child] : children()) child->cast(dtype);
   params().cast(dtype);
-  state().structure->changed("was cast");
+  state().structure->changed(detail::Revision::was_cast);
 }
 
 void Block::hybridize(const HybridizeOptions& options) const {

@@ -85,8 +85,12 @@ void load(const Block& block, const std::string& path, const LoadOptions& option
   std::vector<PathParameter> params;
   collect_paths(block, "", params);
   if (loaded.empty() && params.empty()) return;
-  const bool has_paths = std::any_of(loaded.begin(), loaded.end(), [](const NamedArray& a) {
-    return a.name.find('.') != std::string::npos && !detail::is_exported_name(a.name);
+  // A child may be called "arg:0", as an exported array is.
+  const auto is_path = [&](const std::string& name) {
+    return std::any_of(params.begin(), params.end(), [&](const PathParameter& p) { return p.path == name; });
+  };
+  const bool has_paths = std::any_of(loaded.begin(), loaded.end(), [&](const NamedArray& a) {
+    return a.name.find('.') != std::string::npos && (!detail::is_exported_name(a.name) || is_path(a.name));
   });
   if (!has_paths) {
     const ParameterDict all = block.collect_params();

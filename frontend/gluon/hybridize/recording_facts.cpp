@@ -73,6 +73,11 @@ std::vector<Param> params_of(const HybridBlock& block) {
 
 std::string on_or_off(bool on) { return on ? "on" : "off"; }
 
+/// The kind of a change that left the network as it was; it has the remedy.
+Kind kind_of_change(std::string_view latest, Kind otherwise) {
+  return latest == Revision::was_cast ? Kind::cast : latest == Revision::was_moved ? Kind::moved : otherwise;
+}
+
 /// Collects differences.
 class FactComparison {
  public:
@@ -233,13 +238,15 @@ class FactComparison {
     const NetworkFacts &a = *was_.network, &b = *now_.network;
     for (std::size_t i = 0; i < std::min(a.parts.size(), b.parts.size()); ++i)
       if (a.parts[i].changes != b.parts[i].changes)
-        return add(Kind::block, fmt::format("the block {} {}", b.parts[i].name, b.parts[i].latest_change));
+        return add(kind_of_change(b.parts[i].latest_change, Kind::block),
+                   fmt::format("the block {} {}", b.parts[i].name, b.parts[i].latest_change));
     for (std::size_t i = 0; i < a.parameters.size(); ++i) {
       const Param* const later = find_param(b.parameters, a.parameters[i], i);
       if (!later) continue;
       const Param &x = a.parameters[i], &y = *later;
       if (x.changes != y.changes)
-        return add(Kind::parameter, fmt::format("the parameter '{}' {}", y.name, y.latest_change));
+        return add(kind_of_change(y.latest_change, Kind::parameter),
+                   fmt::format("the parameter '{}' {}", y.name, y.latest_change));
       if (x.option_changes != y.option_changes)
         return add(Kind::parameter, fmt::format("the parameter '{}' {}, which hybrid_forward reads", y.name,
                                                 y.latest_option_change));

@@ -2,6 +2,7 @@
 #include "frontend/gluon/hybridize/recording_history.h"
 
 #include "codegen/driver/compile.h"
+#include "codegen/driver/report.h"
 #include "frontend/call/call_site.h"
 #include "frontend/call/line.h"
 #include "frontend/gluon/block/block_state.h"
@@ -69,6 +70,8 @@ RecordingReason RecordingHistory::reason(const HybridBlock& block, const TracedC
   const std::lock_guard lock(mutex_);
   if (!earlier_.empty())
     reason.differences = nearest_differences(earlier_, RecordingFacts(block, call, earlier_.back().get()));
+  else if (ReportScope::current())
+    reason.differences = {{Kind::first_call, "this is the first call, made for a page", {}, {}}};
   else if (has_recordings(block))
     reason.differences = {
         {Kind::copy, "this copy of the block has no recordings yet, but other copies have", {}, {}}};

@@ -279,7 +279,7 @@ void Parameter::cast(DType dtype) {
   s.symbol.reset();
   if (s.options.dtype == dtype) return;
   s.options.dtype = dtype;
-  s.revision->changed("was cast");
+  s.revision->changed(detail::Revision::was_cast);
   if (!s.ready) return;
   Tensor converted = detail::TensorAccess::empty(s.shape, dtype, s.data.device());
   converted.copy_from(HostElements(s.data).data(), s.data.dtype());
@@ -303,7 +303,7 @@ void Parameter::move(Device device) {
   ParameterState& s = *state_;
   const DeviceScope exists(device);
   std::lock_guard lock(s.mutex);
-  if (!s.ready && std::exchange(s.device, device) != device) s.revision->changed("was given another device");
+  if (!s.ready && std::exchange(s.device, device) != device) s.revision->changed(detail::Revision::was_moved);
   s.device = device;
   if (!s.ready || s.data.device() == device) return;
   const autograd::Pause pause(is_training());
@@ -311,7 +311,7 @@ void Parameter::move(Device device) {
   const Tensor gradient = before ? before->grad : Tensor();
   const bool fresh = before && before->fresh;
   s.data = s.data.to(device);
-  s.revision->changed("was given another device");
+  s.revision->changed(detail::Revision::was_moved);
   allow_release(s);
   if (s.constant) return;
   s.attach_gradient();
