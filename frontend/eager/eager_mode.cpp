@@ -8,8 +8,6 @@
 #include "runtime/fail.h"
 #include "runtime/profile.h"
 
-#include <optional>
-
 namespace kiln {
 namespace {
 
@@ -26,14 +24,16 @@ Tensor number_tensor(const OpCall& call) {
   return out;
 }
 
-/// Tells a Profile the line of the call, for calls at other lines share its code. A call without a line of
-/// the program's source is a node of a symbol file, which has a name.
-[[gnu::noinline, gnu::cold]] void tell_caller(std::optional<Profile::Record::Caller>& caller,
-                                              Profile::Record& profile, const OpCall& call,
-                                              const OpCode& code) {
+/// Runs the code for a Profile, which is told the line of the call, for calls at other lines share the code.
+/// A call without a line of the program's source is a node of a symbol file, which has a name.
+template <class Compute>
+[[gnu::noinline, gnu::cold]] void run_as_caller(Profile::Record& profile, const OpCall& call,
+                                                const OpCode& code, const Compute& compute) {
   const bool is_of_file = call.where.line() == 0;
-  caller.emplace(profile, code.line, program_path_and_line(call.where), code.executable->plan().name,
-                 is_of_file ? call.name : std::string_view());
+  const Profile::Record::Caller caller(profile, code.line, program_path_and_line(call.where),
+                                       code.executable->plan().name,
+                                       is_of_file ? std::string_view(call.name) : std::string_view());
+  compute();
 }
 
 /// `steps` are the tape's part of the call, made from the number that the code takes as an array.
@@ -61,11 +61,12 @@ void run_code(const OpCall& call, const OpCode& code, std::span<Tensor> outputs,
     else
       run.set_result(i, unwanted.emplace_back(type, run.device()));
   }
-  std::optional<Profile::Record::Caller> caller;
-  if (Profile::Record* const profile = Profile::Record::active()) [[unlikely]]
-    tell_caller(caller, *profile, call, code);
+  const auto compute = [&] { run.run(steps(number), reserve); };
   try {
-    run.run(steps(number), reserve);
+    if (Profile::Record* const profile = Profile::Record::active()) [[unlikely]]
+      run_as_caller(*profile, call, code, compute);
+    else
+      compute();
   } catch (const ValueError& e) {
     // An eager operator's code is shared by all lines that call it. A body belongs to this call and has its
     // own lines.
