@@ -14,7 +14,7 @@ class ArrayArgument {
   template <class T>
   requires(std::convertible_to<const T&, Tensor> && !std::is_arithmetic_v<T>) ArrayArgument(const T& array)
       : array_(array) {}
-  operator const Tensor&() const { return array_; }
+  operator const Tensor&() const { return array_; }  ///< valid as long as this
 
  private:
   Tensor array_;
