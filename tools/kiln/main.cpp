@@ -26,6 +26,7 @@ int parse(CLI::App& app, int argc, char** argv, Action& action) {
   } catch (const CLI::ParseError& e) {
     std::ostringstream asked;
     if (app.exit(e, asked, std::cerr) != 0) return usage;
+    if (asked.str().empty()) return ok;  // the option has its own action
     action = [text = asked.str()] {
       fmt::print("{}", text);
       return ok;

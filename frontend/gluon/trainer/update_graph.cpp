@@ -77,7 +77,8 @@ UpdateGraph update_graph(const optimizer::Optimizer& optimizer, std::span<const 
     u.gradient = as(u.gradient, p.computed());
     for (const Tensor& s : old[i]) u.states.push_back(as(s, p.computed()));
     u.name = std::string(p.name);
-    const NameScope names(u.name + "_update_");  // profiles name a kernel by its nodes
+    // Profiles name a kernel by its nodes. Parameters have names here if the rule reads them.
+    const NameScope names(u.name.empty() ? "update_" : u.name + "_update_");
     optimizer.update(u);
     if (u.states.size() != states.size())
       fail("the rule of optimizer '{}' leaves {} states of {}", optimizer.name(), u.states.size(),
