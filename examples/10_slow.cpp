@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 #include <string_view>
+#include <utility>
 
 using namespace kiln;
 
@@ -40,7 +41,7 @@ void profile(const char* name, Net& net, const Tensor& x, bool times) {
   const auto bytes = memory_report().peak_bytes - before;
 
   auto kernels = profile.kernels();  // the slowest first
-  if (!times) std::ranges::sort(kernels, {}, &Profile::Kernel::name);
+  if (!times) std::ranges::sort(kernels, {}, [](const auto& k) { return std::pair(k.name, k.lines); });
   std::printf("%s: %d kernels, %d KiB of results and temporaries\n", name, static_cast<int>(kernels.size()),
               static_cast<int>(bytes / 1024));
   for (const Profile::Kernel& k : kernels) {
