@@ -39,7 +39,7 @@ void drop_constructors(llvm::Module& module) {
   if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
 }
 
-/// Texts show the code alone, unless they are asked for its lines.
+/// Removes lines and unwind tables. Texts have these only where a report asks for lines.
 void drop_debug_info(llvm::Module& module) {
   llvm::StripDebugInfo(module);
   for (llvm::Function& f : module) f.setUWTableKind(llvm::UWTableKind::None);

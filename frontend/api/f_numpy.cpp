@@ -297,18 +297,24 @@ Tensor Numpy::arange(Number start, Number stop, Number step, DType dtype, Where 
   given.set("dtype", dtype);
   return np_call<"_npi_arange">({}, given, where);
 }
-Tensor Numpy::full_like(const Tensor& a, Number fill_value, Where where) {
-  CallAttributes<2> given;
-  given.set("fill_value", fill_value);
-  set_context(given);
-  return np_call<"_npi_full_like">({&a}, given, where);
-}
-Tensor Numpy::full_like(const Tensor& a, Number fill_value, DType dtype, Where where) {
+
+namespace {
+
+Tensor filled_like(const Tensor& a, Number fill_value, std::optional<DType> dtype, Where where) {
   CallAttributes<3> given;
   given.set("fill_value", fill_value);
   set_context(given);
   given.set("dtype", dtype);
   return np_call<"_npi_full_like">({&a}, given, where);
+}
+
+}  // namespace
+
+Tensor Numpy::full_like(const Tensor& a, Number fill_value, Where where) {
+  return filled_like(a, fill_value, {}, where);
+}
+Tensor Numpy::full_like(const Tensor& a, Number fill_value, DType dtype, Where where) {
+  return filled_like(a, fill_value, dtype, where);
 }
 Tensor Numpy::zeros_like(const Tensor& a, Where where) { return full_like(a, 0, where); }
 Tensor Numpy::zeros_like(const Tensor& a, DType dtype, Where where) { return full_like(a, 0, dtype, where); }

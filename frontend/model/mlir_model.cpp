@@ -35,7 +35,7 @@ MlirModel MlirModel::load(const std::string& path, const std::string& params_pat
   const std::vector<std::string> names = names_of(*model.program_);
   const std::vector<NamedArray> arrays = load_arrays(params_path, {});
   for (const NamedArray& array : arrays) {
-    const std::string name = name_without_kind(array.name);
+    const std::string name = detail::name_without_kind(array.name);
     if (std::find(names.begin(), names.end(), name) == names.end())
       fail("{}: the array '{}' is no argument of {}, which has {}{}", params_path, array.name, path,
            detail::brief_list(names), by_position_advice(arrays, names));

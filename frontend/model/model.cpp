@@ -12,14 +12,10 @@
 
 namespace kiln {
 
-std::string name_without_kind(const std::string& name) {
-  return detail::is_exported_name(name) ? name.substr(4) : name;
-}
-
 std::string by_position_advice(const std::vector<NamedArray>& arrays, const std::vector<std::string>& names) {
   bool has_path = false;
   for (const NamedArray& a : arrays) {
-    if (std::find(names.begin(), names.end(), name_without_kind(a.name)) != names.end()) return {};
+    if (std::find(names.begin(), names.end(), detail::name_without_kind(a.name)) != names.end()) return {};
     has_path |= a.name.find('.') != std::string::npos;
   }
   return has_path
@@ -97,7 +93,7 @@ Model Model::from_symbol(const Symbol& symbol, const std::vector<NamedArray>& pa
 void Model::State::add_params(const std::vector<NamedArray>& params) {
   const std::string from = params_file.empty() ? "the parameters" : params_file;
   for (const NamedArray& array : params) {
-    const std::string name = name_without_kind(array.name);
+    const std::string name = detail::name_without_kind(array.name);
     bool used = false;
     for (const ir::NodePtr& variable : variables.all) {
       if (variable->name != name) continue;

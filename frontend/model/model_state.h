@@ -17,8 +17,6 @@ namespace kiln {
 
 /// The options of a compilation of a model's graph.
 CompileOptions compile_options_of(const RunOptions& options);
-/// The name of an array in a params file without "arg:" or "aux:".
-std::string name_without_kind(const std::string& name);
 /// How the message about an array that is none of `names` goes on: the names are of save_parameters(), and
 /// which calls write these. Empty if the file has one of them, or no such names.
 std::string by_position_advice(const std::vector<NamedArray>& arrays, const std::vector<std::string>& names);

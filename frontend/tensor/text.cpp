@@ -28,6 +28,9 @@ std::string lower(std::string text) {
 }
 
 bool is_exported_name(std::string_view name) { return name.starts_with("arg:") || name.starts_with("aux:"); }
+std::string name_without_kind(const std::string& name) {
+  return is_exported_name(name) ? name.substr(4) : name;
+}
 
 std::string brief_list(const std::vector<std::string>& names) {
   constexpr std::size_t head = 3, tail = 4, limit = 7;

@@ -18,6 +18,8 @@ std::string lower(std::string text);
 std::string brief_list(const std::vector<std::string>& names);
 /// Whether export_model() and MXNet's export name an array of a file so: "arg:..." or "aux:...".
 bool is_exported_name(std::string_view name);
+/// The name of an array in a file without "arg:" or "aux:".
+std::string name_without_kind(const std::string& name);
 /// Their shapes, with commas between them.
 std::string shapes_of(std::span<const Tensor> tensors);
 /// The name of a C++ type relative to namespace kiln: "nn::Dense".

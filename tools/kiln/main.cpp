@@ -18,7 +18,7 @@
 namespace kiln::tool {
 namespace {
 
-/// The status of the parsing; `action` becomes the printing of a help or version that the arguments ask for.
+/// Parses the arguments and returns the status. A help or a version that they request becomes the `action`.
 int parse(CLI::App& app, int argc, char** argv, Action& action) {
   try {
     app.parse(argc, argv);

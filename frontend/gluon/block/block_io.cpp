@@ -63,20 +63,19 @@ const detail::LoadAdvice& advice_on(const std::vector<NamedArray>& loaded, const
   const std::unordered_set<std::string> known(keys.begin(), keys.end());
   bool exported = false;
   for (const NamedArray& a : loaded) {
-    const bool has_kind = detail::is_exported_name(a.name);
-    const std::string name = has_kind ? a.name.substr(4) : a.name;
+    const std::string name = detail::name_without_kind(a.name);
     if (known.contains(name) || known.contains(prefix + name)) return some_fit_advice;
-    exported |= has_kind;
+    exported |= detail::is_exported_name(a.name);
   }
   return exported ? exported_advice : other_network_advice;
 }
 
 [[noreturn]] void fail_missing(const std::string& path, const std::string& parameter,
                                const std::vector<std::string>& names, bool fits) {
-  fail(Mistake::missing_parameter, "{}: there are no values for parameter '{}', only for {}; {}", path,
+  fail(Mistake::missing_parameter, "{}: there are no values for parameter '{}', only for {}{}", path,
        parameter, detail::brief_list(names),
-       fits ? "load with {.allow_missing = true} to keep its current values"
-            : "no array of the file has a name of this network: it was saved from another one");
+       fits ? some_fit_advice.missing
+            : "; no array of the file has a name of this network: it was saved from another one");
 }
 
 /// Sets the values of the file at `path`.
@@ -85,12 +84,12 @@ void load(const Block& block, const std::string& path, const LoadOptions& option
   std::vector<PathParameter> params;
   collect_paths(block, "", params);
   if (loaded.empty() && params.empty()) return;
+  std::unordered_map<std::string, const Parameter*> by_path;
+  for (const auto& p : params) by_path[p.path] = &p.parameter;
   // A child may be called "arg:0", as an exported array is.
-  const auto is_path = [&](const std::string& name) {
-    return std::any_of(params.begin(), params.end(), [&](const PathParameter& p) { return p.path == name; });
-  };
   const bool has_paths = std::any_of(loaded.begin(), loaded.end(), [&](const NamedArray& a) {
-    return a.name.find('.') != std::string::npos && (!detail::is_exported_name(a.name) || is_path(a.name));
+    return a.name.find('.') != std::string::npos &&
+           (!detail::is_exported_name(a.name) || by_path.contains(a.name));
   });
   if (!has_paths) {
     const ParameterDict all = block.collect_params();
@@ -101,8 +100,6 @@ void load(const Block& block, const std::string& path, const LoadOptions& option
   std::vector<std::string> names;
   for (const NamedArray& a : loaded) names.push_back(a.name);
   const std::unordered_set<std::string> in_file(names.begin(), names.end());
-  std::unordered_map<std::string, const Parameter*> by_path;
-  for (const auto& p : params) by_path[p.path] = &p.parameter;
   if (!options.allow_missing) {
     for (const auto& p : params) {
       // A parameter shared by several blocks may be in the file under one of its paths only.

@@ -162,7 +162,7 @@ SymbolBlock SymbolBlock::imports(const std::string& symbol_file, const std::vect
   // The values keep the dtype of the params file.
   std::vector<NamedArray> loaded = load_arrays(param_file, {});
   for (const NamedArray& a : loaded) {
-    const std::string name = detail::is_exported_name(a.name) ? a.name.substr(4) : a.name;
+    const std::string name = detail::name_without_kind(a.name);
     if (params.contains(name) && params[name].dtype() != a.array.dtype()) params[name].cast(a.array.dtype());
   }
   try {

@@ -228,6 +228,22 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   return graph ? *graph : *try_record(block, inputs, out, recording, /*asks=*/true);
 }
 
+/// The recording of the block with equal code; null if there is none, or if a report asks for code of its
+/// own.
+std::shared_ptr<const TracedCall> equal_recording(detail::BlockState& block, const TracedCall& call) {
+  if (ReportScope::current()) return nullptr;
+  const HybridizeOptions& o = call.options;
+  const std::lock_guard lock(block.recordings_mutex);
+  for (const auto& weak : block.recordings)
+    if (const auto other = weak.lock();
+        other && other->executable && other->options.fuse == o.fuse &&
+        other->options.precision == o.precision && other->options.recompute == o.recompute &&
+        other->options.dump_dir == o.dump_dir && other->signature == call.signature &&
+        !detail::code_difference(*other, call))
+      return other;
+  return nullptr;
+}
+
 /// Compiles the recording, or takes the code of an equal one of the block.
 void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& graph) {
   const HybridizeOptions& o = call.options;
@@ -236,21 +252,11 @@ void compile_call(detail::BlockState& block, TracedCall& call, const ir::Graph& 
   options.fuse = options.fuse && o.fuse;
   if (!o.dump_dir.empty()) options.dump_dir = o.dump_dir;
   detail::set_purpose(options, call.reason);
-  // A report describes code that is compiled for it.
-  if (!ReportScope::current()) {
-    const std::lock_guard lock(block.recordings_mutex);
-    for (const auto& weak : block.recordings)
-      if (const auto other = weak.lock();
-          other && other->executable && other->options.fuse == o.fuse &&
-          other->options.precision == o.precision && other->options.recompute == o.recompute &&
-          other->options.dump_dir == o.dump_dir && other->signature == call.signature &&
-          !detail::code_difference(*other, call)) {
-        call.executable = other->executable;
-        call.joint = other->joint;
-        call.reason.kernels_reused = call.executable->plan().kernels.size();
-        list_reused_dump(options);
-        return;
-      }
+  if (const auto other = equal_recording(block, call)) {
+    call.executable = other->executable;
+    call.joint = other->joint;
+    call.reason.kernels_reused = call.executable->plan().kernels.size();
+    return list_reused_dump(options);
   }
   call.executable = compile(graph, options);
   call.reason.kernels_compiled = call.executable->plan().kernels_compiled;

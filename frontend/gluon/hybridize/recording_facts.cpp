@@ -189,7 +189,7 @@ class FactComparison {
     for (std::size_t i = 0; i < a.size(); ++i) {
       const Param* const later = find_param(b, a[i], i);
       // A block keeps the parameter whose handle was assigned another one.
-      if (!later || (later->changes != a[i].changes && later->latest_change == replaced_parameter))
+      if (!later || (later->changes != a[i].changes && later->latest_change == Revision::was_replaced))
         return add_replaced(a[i], a, b);
       if (a[i].dtype == later->dtype && a[i].device == later->device) continue;
       (a[i].dtype == later->dtype ? moved : cast) += 1;
@@ -211,7 +211,7 @@ class FactComparison {
     if (added.size() == 1 && added[0]->name != gone.name)
       add(Kind::parameter, fmt::format("the parameter '{}'", gone.name), gone.name, added[0]->name);
     else
-      add(Kind::parameter, fmt::format("the parameter '{}' {}", gone.name, replaced_parameter));
+      add(Kind::parameter, fmt::format("the parameter '{}' {}", gone.name, Revision::was_replaced));
   }
 
   void compare_attributes() {

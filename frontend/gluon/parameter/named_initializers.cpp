@@ -26,8 +26,7 @@ Initializer values_of(const Tensor& saved) {
 Initializer load(const std::vector<NamedArray>& params, const std::string& source,
                  const Initializer& default_init) {
   auto by_name = std::make_shared<std::unordered_map<std::string, Tensor>>();
-  for (const NamedArray& a : params)
-    (*by_name)[detail::is_exported_name(a.name) ? a.name.substr(4) : a.name] = a.array;
+  for (const NamedArray& a : params) (*by_name)[detail::name_without_kind(a.name)] = a.array;
   return Initializer::choosing("[\"load\", {}]", [by_name, source, default_init](const std::string& parameter,
                                                                                  const Initializer& own) {
     if (const auto found = by_name->find(parameter); found != by_name->end()) return values_of(found->second);

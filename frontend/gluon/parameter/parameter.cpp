@@ -59,7 +59,7 @@ Parameter& Parameter::operator=(Parameter&& o) {
     const ParameterState& own = ParameterAccess::own_state(*this);
     const bool other = !o.state_ || &own != &ParameterAccess::own_state(o);
     if (other && own.stands != ParameterState::Stands::undecided)
-      state_->revision->changed(detail::replaced_parameter);
+      state_->revision->changed(detail::Revision::was_replaced);
   }
   state_ = std::move(o.state_);
   return *this;

@@ -72,9 +72,6 @@ struct ParameterState {
   void attach_gradient();
 };
 
-/// How Revision::latest() tells that a handle was assigned another parameter.
-inline constexpr const char* replaced_parameter = "was replaced";
-
 inline constexpr std::string_view empty_parameter =
     "this Parameter is empty: it was never assigned one made by params().get()";
 

@@ -22,8 +22,10 @@ inline std::atomic<std::uint64_t> structure_epoch{1};
 /// run concurrently.
 class Revision {
  public:
+  // Changes that readers of latest() tell from others.
   static constexpr const char* was_cast = "was cast";
   static constexpr const char* was_moved = "was given another device";
+  static constexpr const char* was_replaced = "was replaced";  ///< the handle of a parameter
   /// `how`: a literal that continues "the block x ...", as "was cast"; messages quote it.
   void changed(const char* how) {
     latest_.store(how, std::memory_order_relaxed);
