@@ -139,10 +139,11 @@ ExecutablePlan codegen::plan_module(mlir::ModuleOp module, const Compilation& c,
   plan.compile_ms = milliseconds(c.started, done);
   plan.kernels_compiled = kernels.counts.compiled;
   plan.kernels_reused = kernels.counts.loaded + kernels.counts.shared;
-  // Other threads may be compiling too: the times of MLIR and LLVM are the process's meanwhile.
+  // Kernels are compiled side by side, and by other threads for their calls too: the times of MLIR and LLVM
+  // are sums over the process's threads meanwhile.
   log_line(LogCategory::compile,
            "{}: compiled in {:.1f} ms: graph {:.1f}, passes {:.1f}, kernels {:.1f} ({} new: MLIR {:.1f}, "
-           "LLVM {:.1f}; {} from disk){}",
+           "LLVM {:.1f} over all threads; {} from disk){}",
            plan.name, plan.compile_ms, milliseconds(c.started, in_passes),
            milliseconds(in_passes, in_kernels), milliseconds(in_kernels, done), plan.kernels_compiled,
            static_cast<double>(stats.mlir_ns - mlir) / 1e6, static_cast<double>(stats.llvm_ns - llvm) / 1e6,

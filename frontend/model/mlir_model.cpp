@@ -6,7 +6,7 @@
 #include "frontend/model/model_state.h"
 #include "frontend/model/planned_model.h"
 #include "frontend/tensor/text.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/io.h>
 #include <kiln/threads.h>
@@ -57,13 +57,15 @@ std::vector<Tensor> MlirModel::run(const std::map<std::string, Tensor>& inputs,
   const std::vector<std::string> names = names_of(*program_);
   for (const auto& [name, array] : inputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("{} has no argument '{}'; it has {}", path_, name, detail::brief_list(names));
+      fail(Mistake::no_such_input, "{} has no argument '{}'; it has {}", path_, name,
+           detail::brief_list(names));
   std::vector<Tensor> arguments;
   const ExecutablePlan& plan = program_->executable->plan();
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto input = inputs.find(names[i]), value = values_.find(names[i]);
     if (input == inputs.end() && value == values_.end())
-      fail("{}: no value for '{}': give it as an input, or in a params file", path_, names[i]);
+      fail(Mistake::missing_input, "{}: no value for '{}': give it as an input, or in a params file", path_,
+           names[i]);
     const Tensor& array = input != inputs.end() ? input->second : value->second;
     const TensorType given{array.dtype(), array.shape()};
     if (!(given == plan.inputs[i]))

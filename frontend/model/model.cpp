@@ -123,7 +123,8 @@ void Model::State::require_inputs(const std::map<std::string, Shape>& shapes) co
   const std::vector<std::string> wanted = input_names();
   for (const auto& [name, shape] : shapes)
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end())
-      fail("{} has no input '{}'; it has {}", in_file(), name, detail::brief_list(wanted));
+      fail(Mistake::no_such_input, "{} has no input '{}'; it has {}", in_file(), name,
+           detail::brief_list(wanted));
 }
 
 std::optional<ir::GivenType> Model::State::given_type(const ir::Node& variable,
@@ -203,9 +204,10 @@ Model::State::Bound Model::State::bind(const std::map<std::string, Tensor>& inpu
   for (const auto& [name, tensor] : inputs) {
     if (std::none_of(variables.all.begin(), variables.all.end(),
                      [&, &n = name](const auto& v) { return v->name == n; }))
-      fail("{} has no variable '{}'; it has {}", in_file(), name,
+      fail(Mistake::no_such_input, "{} has no variable '{}'; it has {}", in_file(), name,
            detail::brief_list(distinct_names(variables.all)));
-    if (!tensor.defined() || tensor.is_traced()) fail("{}: the input '{}' has no values", in_file(), name);
+    if (!tensor.defined() || tensor.is_traced())
+      fail(Mistake::missing_input, "{}: the input '{}' has no values", in_file(), name);
   }
   std::vector<ir::Entry> outputs = detail::SymbolAccess::entries(symbol);
   if (!options.extra_outputs.empty()) {

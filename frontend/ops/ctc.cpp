@@ -89,7 +89,8 @@ Alignments align(Primitives& p, Args in, const Attrs& a, bool with_alphas) {
   Alignments z;
   const Shape data = p.shape(in[0]), label = p.shape(in[1]);
   if (data.rank() != 3 || label.rank() != 2 || data[1] != label[0])
-    fail("CTCLoss needs data of (steps, batch, classes) and labels of (batch, length), got {} and {}",
+    fail(Mistake::operand_shape,
+         "CTCLoss needs data of (steps, batch, classes) and labels of (batch, length), got {} and {}",
          data.str(), label.str());
   const std::int64_t steps = data[0], batch = data[1], classes = data[2], length = label[1];
   if (classes < 2) fail("CTCLoss needs a class beside the blank, got {}", data.str());
@@ -102,7 +103,7 @@ Alignments align(Primitives& p, Args in, const Attrs& a, bool with_alphas) {
   auto lengths = [&](const char* what) {
     Value v = convert(p, in[next++], DType::i64);
     if (!(p.shape(v) == Shape{batch}))
-      fail("{} must have the shape ({},), got {}", what, batch, p.shape(v).str());
+      fail(Mistake::operand_shape, "{} must have the shape ({},), got {}", what, batch, p.shape(v).str());
     return v;
   };
   auto integers = [&](const Shape& shape, std::int64_t v) { return p.full_integer({DType::i64, shape}, v); };

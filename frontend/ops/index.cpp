@@ -77,8 +77,8 @@ Pick pick_of(Primitives& p, Args in, const Attrs& a) {
   kept[at(r.axis)] = 1;
   const Shape& index = p.shape(in[1]);
   if (!(index == places || index == kept || (places.empty() && index.elements() == 1)))
-    fail("pick along axis {} of {} needs an index of the shape {} or {}, got {}", r.axis, r.shape.str(),
-         (places.empty() ? Shape{1} : places).str(), kept.str(), index.str());
+    fail(Mistake::operand_shape, "pick along axis {} of {} needs an index of the shape {} or {}, got {}",
+         r.axis, r.shape.str(), (places.empty() ? Shape{1} : places).str(), kept.str(), index.str());
   r.index = p.reshape(indices_of_mode(p, in[1], a.word("mode"), r.shape[at(r.axis)]), places);
   return r;
 }
@@ -100,7 +100,8 @@ Values pick_gradient(Primitives& p, const GradientArgs& args) {
 Values batch_take(Primitives& p, Args in, const Attrs&) {
   const Shape& s = p.shape(in[0]);
   if (s.rank() != 2 || p.shape(in[1]).elements() != s[0])
-    fail("batch_take needs (n, k) and n indices, got {} and {}", s.str(), p.shape(in[1]).str());
+    fail(Mistake::operand_shape, "batch_take needs (n, k) and n indices, got {} and {}", s.str(),
+         p.shape(in[1]).str());
   const Value index = clipped_indices(p, convert(p, in[1], DType::i64), s[1]);
   const Value y = pick_along(p, in[0], p.reshape(index, {s[0]}), 1);
   return {p.reshape(y, p.shape(in[1]))};

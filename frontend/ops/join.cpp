@@ -25,7 +25,8 @@ Values stack(Primitives& p, Args in, const Attrs& a) {
   Values parts;
   for (Value v : in) {
     if (!(p.shape(v) == from))
-      fail("stack takes arrays of one shape, got {} and {}", from.str(), p.shape(v).str());
+      fail(Mistake::operand_shape, "stack takes arrays of one shape, got {} and {}", from.str(),
+           p.shape(v).str());
     parts.push_back(p.reshape(v, to));
   }
   return {p.concatenate(parts, axis)};

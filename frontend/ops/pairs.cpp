@@ -53,8 +53,8 @@ Values where(Primitives& p, Args in, const Attrs&) {
   // A condition of rank 1 selects rows.
   if (p.shape(condition).rank() == 1 && shape.rank() > 1) holds = p.broadcast_along(holds, shape, 0);
   if (!(p.shape(holds) == shape))
-    fail("where takes a condition of the shape {} or one for each row, got {}", shape.str(),
-         p.shape(condition).str());
+    fail(Mistake::operand_shape, "where takes a condition of the shape {} or one for each row, got {}",
+         shape.str(), p.shape(condition).str());
   return {p.select(holds, in[1], in[2])};
 }
 

@@ -207,7 +207,8 @@ Network compose_network(Primitives& p, Args in, const Attrs& a, bool for_gradien
   auto check_state = [&](std::size_t i, const char* what, std::int64_t size) {
     Shape expected{r.layers * r.directions, batch, size};
     if (!(p.shape(in[i]) == expected))
-      fail("the {} must have the shape {} (layers and directions, batch, size), got {}", what, expected.str(),
+      fail(Mistake::operand_shape,
+           "the {} must have the shape {} (layers and directions, batch, size), got {}", what, expected.str(),
            p.shape(in[i]).str());
   };
   check_state(2, "state", r.out);
@@ -215,7 +216,8 @@ Network compose_network(Primitives& p, Args in, const Attrs& a, bool for_gradien
   if (a.boolean("use_sequence_length")) {
     n.lengths = convert(p, in.back(), DType::i64);
     if (!(p.shape(n.lengths) == Shape{batch}))
-      fail("{} sequences need as many lengths, got {}", batch, p.shape(n.lengths).str());
+      fail(Mistake::operand_shape, "{} sequences need as many lengths, got {}", batch,
+           p.shape(n.lengths).str());
   }
 
   n.weights = take_apart(p, widen(p, in[1]), r, data[2]);

@@ -12,8 +12,8 @@ int time_axis(Primitives& p, Args in, const Attrs& a) {
   if (axis < 0 || axis > 1 || shape.rank() < 2)
     fail("sequences run along axis 0 or 1 of (T, N, ...), got axis {} of {}", axis, shape.str());
   if (a.boolean("use_sequence_length") && !(p.shape(in[1]) == Shape{shape[at(1 - static_cast<int>(axis))]}))
-    fail("{} sequences need as many lengths, got {}", shape[at(1 - static_cast<int>(axis))],
-         p.shape(in[1]).str());
+    fail(Mistake::operand_shape, "{} sequences need as many lengths, got {}",
+         shape[at(1 - static_cast<int>(axis))], p.shape(in[1]).str());
   return static_cast<int>(axis);
 }
 

@@ -4,7 +4,7 @@
 #include "frontend/ops/shape_rules.h"
 #include "frontend/ops/slice_range.h"
 #include "ir/op_def.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <span>
 
@@ -39,7 +39,8 @@ Range range(const Shape& shape, const Attrs& a) {
 std::vector<Value> slice_assign(Primitives& p, Args in, const Attrs& a) {
   const Range r = range(p.shape(in[0]), a);
   if (p.shape(in[1]) != r.count)
-    fail("a value of shape {} does not fill the slice of shape {}", p.shape(in[1]).str(), r.count.str());
+    fail(Mistake::operand_shape, "a value of shape {} does not fill the slice of shape {}",
+         p.shape(in[1]).str(), r.count.str());
   return {r.count.elements() == 0 ? in[0] : p.insert(in[0], in[1], r.start, r.step)};
 }
 

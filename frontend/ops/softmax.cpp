@@ -29,7 +29,7 @@ void require_lengths(const PartialShape& data, const PartialShape& length, int a
       "the shape of the other axes",
       length.str(), data.str(), axis, others.str());
   if (length.extents.rank() != others.extents.rank()) fail(Mistake::wrong_rank, "{}", text);
-  fail("{}", text);
+  fail(Mistake::operand_shape, "{}", text);
 }
 
 Shifted shifted(Primitives& p, Args in, const Attrs& a, bool negate) {

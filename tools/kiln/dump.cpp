@@ -133,7 +133,8 @@ void add_dump(CLI::App& app, Action& action) {
       ->option_text("ARCH");
   c->add_flag("--no-fuse", a->no_fuse, "One kernel per primitive");
   c->add_flag("--train", a->train, "As in training");
-  c->add_flag("--gradients", a->gradients, "Of a recorded call, both parts (as for --stage joint)");
+  c->add_flag("--gradients", a->gradients, "Of a recorded call, both parts (as for --stage joint)")
+      ->excludes(dot);
   static const std::map<std::string, Recompute> policies{
       {"none", Recompute::none}, {"cheap", Recompute::cheap}, {"all", Recompute::all}};
   c->add_option("--recompute", a->recompute, "Backward part recomputes none, cheap or all")

@@ -1,7 +1,7 @@
 // Metrics by name.
 #include "frontend/call/line.h"
 #include "ir/nearest_name.h"
-#include "runtime/fail.h"
+#include "runtime/messages.h"
 
 #include <kiln/metric.h>
 
@@ -93,7 +93,7 @@ std::shared_ptr<EvalMetric> create(std::string_view name, const Options& options
     }
     const std::vector<std::string_view> names = known_names();
     const std::string_view near = ir::nearest_name(lower, names);
-    fail("'{}' is no metric{}; there are {}, and CustomMetric", name,
+    fail(Mistake::unknown_metric, "'{}' is no metric{}; there are {}, and CustomMetric", name,
          near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
          fmt::format("{}", fmt::join(names, ", ")));
   });

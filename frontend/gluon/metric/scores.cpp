@@ -1,6 +1,8 @@
 // Scores of classes, and the class of each row.
 #include "frontend/gluon/metric/scores.h"
 
+#include "runtime/messages.h"
+
 #include <cmath>
 
 namespace kiln::metric {
@@ -43,14 +45,16 @@ std::vector<std::int64_t> predicted_classes(const Tensor& labels, const Tensor& 
 std::vector<std::int64_t> classes_of(const Tensor& labels, std::int64_t rows, const Tensor& preds,
                                      const std::string& metric) {
   if (labels.size() != rows)
-    fail("{} needs a label for each of {} predictions: the labels are {}, the predictions {}", metric, rows,
+    fail(Mistake::operand_shape,
+         "{} needs a label for each of {} predictions: the labels are {}, the predictions {}", metric, rows,
          labels.shape().str(), preds.shape().str());
   return labels.to_vector<std::int64_t>();
 }
 
 void check_same_size(const Tensor& labels, const Tensor& preds, const std::string& metric) {
   if (labels.size() != preds.size())
-    fail("{} needs as many labels as predictions: the labels are {}, the predictions {}", metric,
+    fail(Mistake::operand_shape,
+         "{} needs as many labels as predictions: the labels are {}, the predictions {}", metric,
          labels.shape().str(), preds.shape().str());
 }
 

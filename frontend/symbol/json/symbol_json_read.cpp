@@ -1,6 +1,7 @@
 // The grammar of a -symbol.json: text to FileGraph.
 #include "frontend/formats/json_reader.h"
 #include "frontend/symbol/json/symbol_file.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
 
@@ -160,7 +161,8 @@ FileGraph read_graph(JsonReader& in, int depth) {
 FileGraph parse_symbol_file(std::string_view text, const std::string& file) {
   if (std::all_of(text.begin(), text.end(),
                   [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }))
-    fail("{}: the file is empty, not a symbol as MXNet's export writes it (PREFIX-symbol.json)", file);
+    fail(Mistake::damaged_file,
+         "{}: the file is empty, not a symbol as MXNet's export writes it (PREFIX-symbol.json)", file);
   JsonReader in(text, file);
   FileGraph graph = read_graph(in, 0);
   in.end();
