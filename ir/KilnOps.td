@@ -544,6 +544,9 @@ def PackOp : Kiln_Op<"pack", ".LKF"> {
 
 def PackedDotOp : Kiln_Op<"packed_dot", ".L.F"> {
   let summary = "dot of A and packed B";
+  let description = [{
+    B may be in half precision where A is f32: the product widens its elements.
+  }];
   let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, UnitAttr:$transpose_lhs);
   let results = (outs Kiln_Tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";

@@ -2,6 +2,8 @@
 #include "passes/layout.h"
 
 #include "ir/dialect.h"
+#include "ir/prepacked.h"
+#include "ir/views.h"
 #include "passes/convolution_layout.h"
 #include "passes/permute_axes.h"
 #include "passes/sweep.h"
@@ -26,6 +28,17 @@ mlir::Value before_swap(mlir::Value v) {
     if (p[i] != static_cast<std::int64_t>(expected)) return {};
   }
   return transpose.getX();
+}
+
+/// The parameter in half precision that `v` widens; null if it is another value.
+mlir::Value before_widening(mlir::Value v) {
+  auto cast = v.getDefiningOp<ir::CastOp>();
+  if (!cast || !is_narrow_float(ir::to_tensor_type(cast.getX().getType()).dtype) ||
+      !ir::ranked(v).getElementType().isF32())
+    return {};
+  const ir::View view = ir::view_of(cast.getX());
+  return view.is_contiguous() && ir::is_unchanged_parameter(ir::memory_of(view.base)) ? cast.getX()
+                                                                                      : mlir::Value();
 }
 
 class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::func::FuncOp>> {
@@ -81,6 +94,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       transpose_rhs = !transpose_rhs;
       std::swap(shape_of_product[rank - 1], shape_of_product[rank - 2]);
     }
+    rhs = to_pack(rhs, transpose_rhs, shape_of_product);
     const auto shape = ir::ranked(rhs).getShape();
     auto packed =
         make_pack(builder, op.getLoc(), transpose_rhs ? ir::PackKind::transposed : ir::PackKind::matrix, rhs,
@@ -90,6 +104,18 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     if (exchanged) product = ir::ReshapeOp::create(builder, op.getLoc(), op.getType(), product);
     op.replaceAllUsesWith(product);
     op.erase();
+  }
+
+  /// B as it is packed. A parameter in half precision stays so in panels: the product reads half of the
+  /// bytes, and widens them.
+  mlir::Value to_pack(mlir::Value rhs, bool transposed, llvm::ArrayRef<std::int64_t> product) const {
+    mlir::Value narrow = target_.widens_panels() ? before_widening(rhs) : mlir::Value();
+    if (!narrow) return rhs;
+    const auto shape = ir::ranked(rhs).getShape();
+    const bool is_read_unpacked = target_.has_lanes_of_chunks(product[product.size() - 2], product.back(),
+                                                              shape[shape.size() - (transposed ? 1 : 2)],
+                                                              ir::ranked(rhs).getElementTypeBitWidth());
+    return is_read_unpacked ? rhs : narrow;
   }
 
   void pack(ir::ConvolutionOp op) {
@@ -308,8 +334,15 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     const auto shape = ir::ranked(op.getW()).getShape();
     // Depthwise: the kernels of all channels are packed side by side.
     const std::int64_t groups = is_depthwise(op) ? 1 : static_cast<std::int64_t>(op.getGroups());
-    auto packed =
-        make_pack(builder, op.getLoc(), ir::PackKind::convolution, op.getW(), shape[0] / groups, groups);
+    // Weights in half precision are widened in panels, so that their pack has no intermediate array.
+    mlir::Value narrow = target_.widens_panels() ? before_widening(op.getW()) : mlir::Value();
+    mlir::Value packed = make_pack(builder, op.getLoc(), ir::PackKind::convolution,
+                                   narrow ? narrow : mlir::Value(op.getW()), shape[0] / groups, groups);
+    if (narrow)
+      packed = ir::CastOp::create(
+          builder, op.getLoc(),
+          mlir::RankedTensorType::get(ir::ranked(packed).getShape(), ir::ranked(op.getW()).getElementType()),
+          packed);
     return ir::PackedConvolutionOp::create(builder, op.getLoc(), channels_last(op.getResult()), x, packed,
                                            op.getGroups(), shape.drop_front(2), op.getStride(),
                                            op.getDilate());

@@ -14,8 +14,19 @@ bool is_function_of_operands(mlir::Operation* op) {
          ir::is_view_op(op) || ir::is_product(op);
 }
 
+/// Whether it widens a parameter in half precision for kernels that read it in panels.
+bool is_widening_of_weights(mlir::Operation* op) {
+  return llvm::isa<ir::CastOp>(op) &&
+         is_narrow_float(ir::to_tensor_type(op->getOperand(0).getType()).dtype) &&
+         llvm::all_of(op->getUsers(), [](mlir::Operation* user) {
+           return llvm::isa<ir::PackOp, ir::PackedConvolutionOp>(user);
+         });
+}
+
 bool is_worth_memory(mlir::Operation* op, const ViewAnalysis& view_analysis) {
-  if (llvm::isa<ir::PackOp>(op) || (ir::is_view_op(op) && !view_analysis.is_buffer(op))) return true;
+  if (llvm::isa<ir::PackOp>(op) || (ir::is_view_op(op) && !view_analysis.is_buffer(op)) ||
+      is_widening_of_weights(op))
+    return true;
   std::int64_t read = 0;
   for (mlir::Value v : op->getOperands()) read += ir::bytes_of(view_analysis.base(v));
   return ir::bytes_of(op->getResult(0)) <= read + max_packed_growth;

@@ -49,6 +49,9 @@ class TargetModel {
   virtual bool has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
                                    unsigned bits) const = 0;
 
+  /// Whether a product reads packed B in half precision and widens it, where its parameter has that dtype.
+  virtual bool widens_panels() const = 0;
+
   /// The most points of a pooling window whose accumulators one contraction's tile can hold.
   virtual std::int64_t max_window_points() const = 0;
 

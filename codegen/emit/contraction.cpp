@@ -18,6 +18,7 @@ Contraction contraction_of(ir::PackedDotOp root) {
   Contraction contraction;
   contraction.lhs = lhs;
   contraction.rhs = llvm::cast<mlir::BlockArgument>(rhs.base).getArgNumber();
+  contraction.rhs_dtype = dtype_of_value(root.getRhs());
   contraction.lhs_strides.assign(lhs.strides.begin(),
                                  lhs.strides.begin() + static_cast<std::ptrdiff_t>(batch));
   contraction.lhs_strides.push_back(lhs.strides[row]);

@@ -14,6 +14,7 @@ namespace kiln::codegen {
 struct Contraction {
   ir::View lhs;      ///< for its base and offset only
   unsigned rhs = 0;  ///< the fusion's argument
+  DType rhs_dtype;   ///< of B in memory: the result's, or one that the product widens to it
   /// A B that is not packed yet: element (k, column) lies at k * row_stride + column * column_stride.
   struct Unpacked {
     std::int64_t row_stride, column_stride;

@@ -66,13 +66,13 @@ llvm::SmallVector<mlir::Value> Tile::sum_over_chunks(
   });
 }
 
-void Tile::load_rhs(KernelBuilder& e, mlir::Value address, int registers, std::int64_t panel,
+void Tile::load_rhs(KernelBuilder& e, mlir::Value address, DType stored, int registers, std::int64_t panel,
                     llvm::SmallVectorImpl<mlir::Value>& rhs) const {
   const std::int64_t columns = std::int64_t{registers} * lanes;
   for (std::int64_t column = 0; column < columns; column += lanes)
-    rhs.push_back(e.load(e.element(address, e.index(column), dtype), dtype, lanes));
-  e.prefetch(e.element(address, e.index(tuning::packed_prefetch_k * panel), dtype),
-             columns * static_cast<std::int64_t>(size_of(dtype)));
+    rhs.push_back(e.load(e.element(address, e.index(column), stored), stored, lanes));
+  e.prefetch(e.element(address, e.index(tuning::packed_prefetch_k * panel), stored),
+             columns * static_cast<std::int64_t>(size_of(stored)));
 }
 
 mlir::Value Tile::multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, mlir::Value sum) const {

@@ -84,10 +84,10 @@ struct Tile {
   /// The result's value for a sum: half precision is summed in f32, and rounded here.
   mlir::Value value(KernelBuilder& e, mlir::Value sum) const;
 
-  /// Appends the first `registers` of B at one k of a panel of `panel` columns, and prefetches them some
-  /// values of k ahead. A panel may stream from L3 or memory, and an out-of-order window has too few FMAs to
-  /// hide that latency.
-  void load_rhs(KernelBuilder& e, mlir::Value address, int registers, std::int64_t panel,
+  /// Appends the first `registers` of B, which is `stored` in memory, at one k of a panel of `panel` columns,
+  /// and prefetches them some values of k ahead. A panel may stream from L3 or memory, and an out-of-order
+  /// window has too few FMAs to hide that latency.
+  void load_rhs(KernelBuilder& e, mlir::Value address, DType stored, int registers, std::int64_t panel,
                 llvm::SmallVectorImpl<mlir::Value>& rhs) const;
 
   /// Lanes that the columns of a panel fill.

@@ -66,6 +66,9 @@ bool CpuTargetModel::multiplies_channels_first(std::int64_t images, std::int64_t
 // Scalar code packs two columns, for which a kernel with more in it does not pay.
 bool CpuTargetModel::packs_in_products() const { return lanes_ > 1; }
 
+// Kernels of GPUs, which are scalar, read B in its place.
+bool CpuTargetModel::widens_panels() const { return lanes_ > 1; }
+
 bool CpuTargetModel::has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
                                          unsigned bits) const {
   return choices::has_lanes_of_chunks(rows, columns, k_extent, lanes_of(bits), /*of_parameter=*/true);

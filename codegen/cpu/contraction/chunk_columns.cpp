@@ -28,16 +28,17 @@ struct ChunkColumnsPlan {
   Tile tile;
   int chunks;  // side by side
   std::int64_t panel;
+  DType rhs_dtype;   // in memory
   bool lhs_along_k;  // its elements at consecutive k are neighbours
   std::size_t batch_axes;
   FactorOperands operands;
   static constexpr auto fields() {
-    return std::tuple(PlanField{"tile", &ChunkColumnsPlan::tile},
-                      PlanField{"chunks", &ChunkColumnsPlan::chunks},
-                      PlanField{"panel", &ChunkColumnsPlan::panel},
-                      PlanField{"lhs_along_k", &ChunkColumnsPlan::lhs_along_k},
-                      PlanField{"batch_axes", &ChunkColumnsPlan::batch_axes},
-                      PlanField{"operands", &ChunkColumnsPlan::operands});
+    return std::tuple(
+        PlanField{"tile", &ChunkColumnsPlan::tile}, PlanField{"chunks", &ChunkColumnsPlan::chunks},
+        PlanField{"panel", &ChunkColumnsPlan::panel}, PlanField{"rhs_dtype", &ChunkColumnsPlan::rhs_dtype},
+        PlanField{"lhs_along_k", &ChunkColumnsPlan::lhs_along_k},
+        PlanField{"batch_axes", &ChunkColumnsPlan::batch_axes},
+        PlanField{"operands", &ChunkColumnsPlan::operands});
   }
 };
 
@@ -62,7 +63,7 @@ class ChunkColumnsEmitter {
     e.loop(args_.begin, args_.end, e.index(1), [&](Value task) {
       const Values index = plan_.batch_axes > 0 ? batch_.index(e, task) : Values();
       lhs_ = e.element(lhs, batch_.lhs_offset(e, index), tile_.dtype);
-      rhs_ = e.element(rhs, batch_.rhs_offset(e, index), tile_.dtype);
+      rhs_ = e.element(rhs, batch_.rhs_offset(e, index), plan_.rhs_dtype);
       const Values totals = sum();
       epilogue_.prepare(e, args_, batch_.end(), index);
       for (int v = 0; v < tile_.vectors; ++v) {
@@ -118,18 +119,18 @@ class ChunkColumnsEmitter {
       const Value start = e.select(e.less(e.index(c), count), e.index(c * Tile::chunk), e.index(0)),
                   first = e.add(group, start);
       lhs.push_back(e.element(lhs_, e.mul(first, lhs_k_stride_), tile_.dtype));
-      rhs.push_back(e.element(rhs_, e.mul(first, e.index(plan_.panel)), tile_.dtype));
+      rhs.push_back(e.element(rhs_, e.mul(first, e.index(plan_.panel)), plan_.rhs_dtype));
     }
     return Values(e.loop(from, to, e.index(1), sums, [&](Value k, mlir::ValueRange before) {
       Values next(before);
       for (int c = 0; c < plan_.chunks; ++c) {
         Values columns;
         const auto chunk = static_cast<std::size_t>(c);
-        const Value row = e.element(rhs[chunk], e.mul(k, e.index(plan_.panel)), tile_.dtype),
+        const Value row = e.element(rhs[chunk], e.mul(k, e.index(plan_.panel)), plan_.rhs_dtype),
                     own = e.element(lhs[chunk], e.mul(k, lhs_k_stride_), tile_.dtype);
         for (int v = 0; v < tile_.vectors; ++v)
-          columns.push_back(
-              e.load(e.element(row, e.index(v * tile_.lanes), tile_.dtype), tile_.dtype, tile_.lanes));
+          columns.push_back(e.load(e.element(row, e.index(v * tile_.lanes), plan_.rhs_dtype), plan_.rhs_dtype,
+                                   tile_.lanes));
         for (int r = 0; r < tile_.rows; ++r) {
           const Value a = e.splat(
               e.load_scalar(e.element(own, e.mul(e.index(r), lhs_row_stride_), tile_.dtype), tile_.dtype),
@@ -174,6 +175,7 @@ std::optional<Launch> launch_chunk_columns(ir::FusionOp fusion, mlir::Value root
   const ChunkColumnsPlan plan{.tile = {dtype, static_cast<int>(rows), static_cast<int>(vectors), lanes},
                               .chunks = static_cast<int>(chunks),
                               .panel = p.panel,
+                              .rhs_dtype = p.rhs_dtype,
                               .lhs_along_k = p.k_stride == 1,
                               .batch_axes = batch.size(),
                               .operands = FactorOperands::of(p.lhs, p.rhs)};

@@ -336,7 +336,7 @@ std::optional<Launch> launch_chunk_lanes(ir::FusionOp fusion, mlir::Value root, 
                                          const CpuTarget& target) {
   const DType dtype = dtype_of_value(root);
   const int lanes = target.lanes(std::max<std::size_t>(size_of(dtype), 4));
-  if (!p.unpacked || lanes == 1) return std::nullopt;
+  if (!p.unpacked || p.rhs_dtype != dtype || lanes == 1) return std::nullopt;
   const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};
   const Epilogue epilogue(fusion, root, ir::ranked(root).getRank() - 1, extra_strides, /*fixed_in_rows=*/1);
   const llvm::ArrayRef<std::int64_t> batch = llvm::ArrayRef(epilogue.extents()).drop_back();

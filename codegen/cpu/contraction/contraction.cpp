@@ -61,7 +61,7 @@ class ContractionEmitter {
       const Value before = e.mul(product, tiles);
       task.first_row_tile = e.add(before, task.first_row_tile);
       task.end_row_tile = e.add(before, task.end_row_tile);
-      task.rhs = k_.element(k_.memory.rhs, k_.outer.rhs_offset(e, k_.outer.index(e, product)));
+      task.rhs = k_.rhs_element(k_.memory.rhs, k_.outer.rhs_offset(e, k_.outer.index(e, product)));
     }
     task.first_column_tile = e.mul(column_block, k_.params["block_column_tiles"]);
     task.end_column_tile =

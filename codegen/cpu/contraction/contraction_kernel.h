@@ -63,6 +63,10 @@ struct ContractionKernel {
   mlir::Value element(mlir::Value base, mlir::Value index) const {
     return e.element(base, index, plan.tile.dtype);
   }
+  /// An element of B in memory.
+  mlir::Value rhs_element(mlir::Value base, mlir::Value index) const {
+    return e.element(base, index, plan.rhs.dtype);
+  }
   /// A's offset at k, and its increment.
   mlir::Value lhs_offset(mlir::Value k) const {
     if (plan.lhs.table) return e.load_scalar(e.element(memory.k_offsets, k, DType::i64), DType::i64);

@@ -27,7 +27,9 @@ struct PlanRequest {
   int vectors_per_panel() const { return static_cast<int>(p.panel / lanes()); }
   std::int64_t element_bytes() const { return static_cast<std::int64_t>(size_of(dtype)); }
   std::int64_t lhs_bytes() const { return p.lhs_elements * element_bytes(); }
-  std::int64_t rhs_bytes() const { return p.groups * p.panels * p.k_extent * p.panel * element_bytes(); }
+  std::int64_t rhs_bytes() const {
+    return p.groups * p.panels * p.k_extent * p.panel * static_cast<std::int64_t>(size_of(p.rhs_dtype));
+  }
   bool pools() const { return !p.window_points.empty(); }
   bool one_chunk() const { return p.k_extent <= Tile::chunk; }
 };
@@ -190,12 +192,13 @@ RhsPlan plan_rhs(const PlanRequest& r, const ColumnTilePlan& columns, bool packs
                                      ? tuning::first_miss_bytes
                                      : choices::l2_rhs_bytes(r.machine());
   RhsPlan rhs{.operand = static_cast<int>(p.rhs),
+              .dtype = p.rhs_dtype,
               .packer = {},
               .packs_batch = packs_batch,
               .prefetches = !r.generic && columns.panels == 1 && !p.unpacked && r.rhs_bytes() > far_bytes};
   if (p.unpacked)
-    rhs.packer =
-        Packer{r.dtype, r.lanes(), Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
+    rhs.packer = Packer{p.rhs_dtype, r.lanes(),
+                        Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
   return rhs;
 }
 

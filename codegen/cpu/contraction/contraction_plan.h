@@ -102,12 +102,13 @@ struct LhsPlan {
 /// How a tile reads B.
 struct RhsPlan {
   int operand;
+  DType dtype;                   // in memory; the tile widens it
   std::optional<Packer> packer;  // of a B that is not packed yet
   bool packs_batch;              // each product of a batch packs a separate B
   bool prefetches;
   static constexpr auto fields() {
-    return std::tuple(PlanField{"operand", &RhsPlan::operand}, PlanField{"packer", &RhsPlan::packer},
-                      PlanField{"packs_batch", &RhsPlan::packs_batch},
+    return std::tuple(PlanField{"operand", &RhsPlan::operand}, PlanField{"dtype", &RhsPlan::dtype},
+                      PlanField{"packer", &RhsPlan::packer}, PlanField{"packs_batch", &RhsPlan::packs_batch},
                       PlanField{"prefetches", &RhsPlan::prefetches});
   }
 };

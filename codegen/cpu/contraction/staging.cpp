@@ -20,7 +20,7 @@ Staging::Staging(const ContractionKernel& kernel, const RowTiles& rows) : k_(ker
   (plan.rhs.packer ? packed_ : copies_) = free;
   if (plan.lhs.packs) {
     const Value panels = e.mul(k_.params["block_column_tiles"], e.index(plan.columns.panels));
-    strips_ = k_.element(packed_, e.mul(panels, k_.memory.panel_stride));
+    strips_ = k_.rhs_element(packed_, e.mul(panels, k_.memory.panel_stride));
   }
 }
 
@@ -29,7 +29,7 @@ void Staging::pack_rhs(const TaskBlock& block, Value from, Value to) const {
   const ContractionPlan& plan = k_.plan;
   const Value column = e.mul(block.first_column_tile, e.index(plan.tile.width())),
               stride = k_.params["rhs_column_stride"];
-  plan.rhs.packer->emit(e, {.in = k_.element(block.rhs, e.mul(column, stride)),
+  plan.rhs.packer->emit(e, {.in = k_.rhs_element(block.rhs, e.mul(column, stride)),
                             .out = packed_,
                             .columns = e.sub(k_.params["columns"], column),
                             .panels = e.mul(e.sub(block.end_column_tile, block.first_column_tile),
@@ -118,10 +118,10 @@ ColumnTile Staging::columns(const TaskBlock& block, Value number, Value from) co
   };
   if (plan.rhs.packer) {  // the packed panels begin at k = from
     tile.panels =
-        k_.element(packed_, e.sub(panels_before(tile.in_task), e.mul(from, e.index(plan.columns.panel))));
+        k_.rhs_element(packed_, e.sub(panels_before(tile.in_task), e.mul(from, e.index(plan.columns.panel))));
   } else {
-    tile.panels = k_.element(k_.memory.rhs, e.mul(group, k_.params["rhs_group_stride"]));
-    tile.panels = k_.element(tile.panels, panels_before(in_group));
+    tile.panels = k_.rhs_element(k_.memory.rhs, e.mul(group, k_.params["rhs_group_stride"]));
+    tile.panels = k_.rhs_element(tile.panels, panels_before(in_group));
   }
   tile.lhs = k_.element(k_.memory.lhs, e.mul(group, k_.params["lhs_group_stride"]));
   tile.vectors = plan.tile.vectors;

@@ -66,7 +66,7 @@ llvm::SmallVector<TileLoop::Value> TileLoop::panels_of(const ColumnTile& columns
   KernelBuilder& e = k_.e;
   llvm::SmallVector<Value> panels{rhs};
   for (int number = 1; number < k_.plan.columns.panels; ++number) {
-    Value next = k_.element(panels.back(), k_.memory.panel_stride);
+    Value next = k_.rhs_element(panels.back(), k_.memory.panel_stride);
     if (k_.plan.columns.lacks_panels) {  // missing panels are computed from the last one, and not stored
       const Value column = e.add(columns.first_column, e.index(number * k_.plan.columns.panel));
       next = e.select(e.less(column, k_.params["columns"]), next, panels.back());
@@ -84,7 +84,7 @@ llvm::SmallVector<TileLoop::Value> TileLoop::sums_over(const TaskBlock& block, c
   tile.rows = plan.rows.rows_of(row_tile.row_groups);
   tile.vectors = columns.vectors;
   const Value lhs = staging_.lhs_of(row_tile, from);
-  const Value rhs = plan.rhs.packer ? columns.panels : k_.element(columns.panels, row_tile.rhs_offset);
+  const Value rhs = plan.rhs.packer ? columns.panels : k_.rhs_element(columns.panels, row_tile.rhs_offset);
   const auto panels = panels_of(columns, rhs);
   const auto slice =
       plan.rhs.prefetches ? std::optional(slice_of(block, row_tile.number, rhs, from, to)) : std::nullopt;
@@ -97,8 +97,8 @@ llvm::SmallVector<TileLoop::Value> TileLoop::sums_over(const TaskBlock& block, c
     Tile::Operands operands;
     const Value row_of_panel = e.mul(k, e.index(plan.columns.panel));
     for (const Value panel : panels)
-      tile.load_rhs(e, k_.element(panel, row_of_panel), tile.vectors / plan.columns.panels,
-                    plan.columns.panel, operands.rhs);
+      tile.load_rhs(e, k_.rhs_element(panel, row_of_panel), plan.rhs.dtype,
+                    tile.vectors / plan.columns.panels, plan.columns.panel, operands.rhs);
     if (slice) at[0] = slice->prefetch(e, at[0]);
     if (plan.lhs
             .prefetches)  // a row tile's part of the rows some tiles later, which no cache of a core keeps
@@ -139,10 +139,10 @@ PrefetchSlice TileLoop::slice_of(const TaskBlock& block, Value number, Value rhs
   if (!k_.plan.tasks.one_chunk)
     distance =
         e.select(e.less(e.index(1), k_.params["block_column_tiles"]), k_.memory.panel_stride, distance);
-  const Value next = k_.element(rhs, distance);
+  const Value next = k_.rhs_element(rhs, distance);
   return {e,
-          k_.element(next, e.mul(from, e.index(panel))),
-          panel * static_cast<std::int64_t>(size_of(k_.plan.tile.dtype)),
+          k_.rhs_element(next, e.mul(from, e.index(panel))),
+          panel * static_cast<std::int64_t>(size_of(k_.plan.rhs.dtype)),
           length,
           number,
           e.sub(block.end_row_tile, block.first_row_tile)};

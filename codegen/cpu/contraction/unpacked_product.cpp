@@ -337,7 +337,7 @@ UnpackedPlan unpacked_plan_of(const Contraction& p, const UnpackedShape& shape, 
 
 std::optional<Launch> launch_unpacked_product(ir::FusionOp fusion, mlir::Value root, const Contraction& p,
                                               const CpuTarget& target) {
-  if (!p.unpacked || target.lanes(4) == 1) return std::nullopt;
+  if (!p.unpacked || p.rhs_dtype != dtype_of_value(root) || target.lanes(4) == 1) return std::nullopt;
   const auto neighbours = Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride);
   if (neighbours == Packer::Neighbours::none) return std::nullopt;
   const Dims extra_strides[] = {p.lhs_strides, p.rhs_strides};

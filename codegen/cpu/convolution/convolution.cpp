@@ -93,6 +93,7 @@ Contraction as_contraction(const PackedConvolution& c) {
   }
   contraction.lhs = c.x;
   contraction.rhs = c.rhs;
+  contraction.rhs_dtype = dtype_of_value(root.getW());
   contraction.lhs_strides = lhs_strides;
   contraction.rhs_strides.assign(c.channel, 0);
   contraction.groups = c.packed[0];

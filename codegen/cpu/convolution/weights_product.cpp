@@ -37,6 +37,7 @@ Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, co
   Contraction contraction;
   contraction.lhs = x;
   contraction.rhs = rhs;
+  contraction.rhs_dtype = dtype_of_value(root.getG());
   contraction.unpacked = {.row_stride = result.back(), .column_stride = 1};
   contraction.lhs_strides = tap_strides;
   if (root.getTapsFirst()) {

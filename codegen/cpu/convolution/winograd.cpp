@@ -177,7 +177,7 @@ class WinogradEmitter {
       Tile::Operands operands;
       if (plan_.streams_weights) carried[0] = slice.prefetch(e, carried[0]);
       const Value row = at(rows.rhs, e.mul(c, e.index(plan_.panel())));
-      rows.tile.load_rhs(e, row, rows.tile.vectors, plan_.panel(), operands.rhs);
+      rows.tile.load_rhs(e, row, rows.tile.dtype, rows.tile.vectors, plan_.panel(), operands.rhs);
       operands.lhs_address = [this, here = at(rows.lhs, c)](int r) {
         return at(here, e.index(r * plan_.row_elements));
       };
