@@ -7,6 +7,7 @@
 #include "passes/convolution_layout.h"
 #include "passes/permute_axes.h"
 #include "passes/sweep.h"
+#include "runtime/dtype_table.h"
 
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -33,7 +34,7 @@ mlir::Value before_swap(mlir::Value v) {
 /// The parameter in half precision that `v` widens; null if it is another value.
 mlir::Value before_widening(mlir::Value v) {
   auto cast = v.getDefiningOp<ir::CastOp>();
-  if (!cast || !is_narrow_float(ir::to_tensor_type(cast.getX().getType()).dtype) ||
+  if (!cast || !is_narrow_float(ir::dtype_of_element(ir::ranked(cast.getX()).getElementType())) ||
       !ir::ranked(v).getElementType().isF32())
     return {};
   const ir::View view = ir::view_of(cast.getX());

@@ -2,6 +2,7 @@
 #include "passes/prepack.h"
 
 #include "ir/prepacked.h"
+#include "runtime/dtype_table.h"
 
 namespace kiln::passes {
 namespace {
@@ -17,7 +18,7 @@ bool is_function_of_operands(mlir::Operation* op) {
 /// Whether it widens a parameter in half precision for kernels that read it in panels.
 bool is_widening_of_weights(mlir::Operation* op) {
   return llvm::isa<ir::CastOp>(op) &&
-         is_narrow_float(ir::to_tensor_type(op->getOperand(0).getType()).dtype) &&
+         is_narrow_float(ir::dtype_of_element(ir::ranked(op->getOperand(0)).getElementType())) &&
          llvm::all_of(op->getUsers(), [](mlir::Operation* user) {
            return llvm::isa<ir::PackOp, ir::PackedConvolutionOp>(user);
          });

@@ -124,18 +124,11 @@ Value clipped_indices(Primitives& p, Value indices, std::int64_t extent) {
   return p.check_indices() ? p.check_bounds(indices, extent) : indices;
 }
 
-namespace {
-[[noreturn]] void fail_dtypes(Primitives& p, Value a, Value b, std::string_view what) {
-  fail(Mistake::two_dtypes,
-       "{} takes arrays of one dtype, got {} and {}: convert one of them (astype, Cast; a network: cast)",
-       what, name_of(p.dtype(a)), name_of(p.dtype(b)));
-}
-}  // namespace
 void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what) {
-  if (p.dtype(a) != p.dtype(b)) fail_dtypes(p, a, b, what);
-}
-void require_one_wide_dtype(Primitives& p, Value a, Value b, std::string_view what) {
-  if (wide_dtype(p.dtype(a)) != wide_dtype(p.dtype(b))) fail_dtypes(p, a, b, what);
+  if (p.dtype(a) != p.dtype(b))
+    fail(Mistake::two_dtypes,
+         "{} takes arrays of one dtype, got {} and {}: convert one of them (astype, Cast; a network: cast)",
+         what, name_of(p.dtype(a)), name_of(p.dtype(b)));
 }
 std::size_t inputs_with_bias(const Attrs& a) { return a.boolean("no_bias") ? 2 : 3; }
 std::int64_t count_of(const Attrs& a, std::string_view name) {

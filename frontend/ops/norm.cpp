@@ -60,7 +60,7 @@ Value deviation(Primitives& p, const Statistics& s, double eps) {
 
 Values layer_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
-  for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "LayerNorm");
+  for (const Value v : in.subspan(1)) require_one_dtype(p, in[0], v, "LayerNorm");
   int axis = axis_of(a.integer("axis"), shape.rank());
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, {axis});
@@ -72,7 +72,7 @@ Values layer_norm(Primitives& p, Args in, const Attrs& a) {
 
 Values instance_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
-  for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "InstanceNorm");
+  for (const Value v : in.subspan(1)) require_one_dtype(p, in[0], v, "InstanceNorm");
   Shape axes = other_axes({0, 1}, shape.rank());
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, axes);
@@ -83,7 +83,7 @@ Values instance_norm(Primitives& p, Args in, const Attrs& a) {
 
 Values group_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
-  for (const Value v : in.subspan(1)) require_one_wide_dtype(p, in[0], v, "GroupNorm");
+  for (const Value v : in.subspan(1)) require_one_dtype(p, in[0], v, "GroupNorm");
   Value x = p.reshape(widen(p, in[0]), groups_of(shape, a));
   Statistics s = statistics_in_one_pass(p, x, {2});
   Value y = normalized(p, x, s, {2}, a.real("eps"));
@@ -128,7 +128,7 @@ std::span<const OpDef> norm_ops() {
       "output_mean_var", false, "In symbol files: whether mean and standard deviation are results too.");
   static constexpr std::string_view of_eps = "Added to the variance.";
   static constexpr OpReference family{
-      .dtypes = wide_dtypes_with_parameters,
+      .dtypes = one_wide_dtype,
       .empty = "An empty array gives an empty array. The mean and deviation of no elements are NaN.",
       .integers = truncated_integers,
       .gradient =

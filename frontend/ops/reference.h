@@ -50,10 +50,9 @@ inline constexpr OpReference of_broadcast_shapes{
 /// A function of one array with several roundings.
 inline constexpr std::string_view wide_dtypes =
     "Any; the result has the dtype of data. Half precision is computed in float32 and rounded once.";
-/// The same with parameters, which may have a wider dtype.
-inline constexpr std::string_view wide_dtypes_with_parameters =
-    "Any; the result has the dtype of data. The other inputs have that dtype too, but half precision and "
-    "float32 may be mixed. Half precision is computed in float32 and rounded once.";
+/// A function of data and parameters, or of two factors.
+inline constexpr std::string_view one_wide_dtype =
+    "Any, one for all inputs; the result has it too. Half precision is computed in float32 and rounded once.";
 /// A formula of floating-point numbers.
 inline constexpr std::string_view truncated_integers =
     "Computes the formula in integers: each operation and attribute is truncated to the dtype, and x / 0 is "
@@ -64,15 +63,13 @@ inline constexpr std::string_view wrapping_products =
 
 /// A contraction of data with a weight, and a bias.
 inline constexpr OpReference weighted_reference{
-    .dtypes = wide_dtypes_with_parameters,
+    .dtypes = one_wide_dtype,
     .integers = wrapping_products,
 };
 
 /// A contraction of two arrays.
 inline constexpr OpReference contraction_reference{
-    .dtypes =
-        "Any, one for all inputs; the result has it too. Half precision is computed in float32 and rounded "
-        "once.",
+    .dtypes = one_wide_dtype,
     .empty = "Rows, columns or a batch without elements give an empty array; a sum of no products is 0.",
     .integers = wrapping_products,
 };

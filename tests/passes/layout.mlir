@@ -32,6 +32,24 @@ func.func @transposes(%x: tensor<120x16xf32>, %w: tensor<84x120xf32>) -> tensor<
   return %0 : tensor<16x84xf32>
 }
 
+// A parameter in half precision stays so in panels, which the product widens; scalar code packs it in f32.
+// Other values are widened first.
+// CHECK-LABEL: func.func @half_precision
+// WIDE: %[[P:.*]] = kiln.pack transposed %arg1 {{.*}} -> tensor<3x120x32xbf16>
+// WIDE-NEXT: kiln.packed_dot %{{.*}}, %[[P]] : tensor<16x120xf32>, tensor<3x120x32xbf16> -> tensor<16x84xf32>
+// SCALAR: %[[W:.*]] = kiln.cast %arg1 : tensor<84x120xbf16> -> tensor<84x120xf32>
+// SCALAR: kiln.pack transposed %[[W]]
+// CHECK: %[[V:.*]] = kiln.cast %arg2 : tensor<84x120xbf16> -> tensor<84x120xf32>
+// CHECK: kiln.pack transposed %[[V]]
+func.func @half_precision(%x: tensor<16x120xbf16>, %w: tensor<84x120xbf16> {kiln.parameter}, %v: tensor<84x120xbf16>) -> (tensor<16x84xf32>, tensor<16x84xf32>) {
+  %0 = kiln.cast %x : tensor<16x120xbf16> -> tensor<16x120xf32>
+  %1 = kiln.cast %w : tensor<84x120xbf16> -> tensor<84x120xf32>
+  %2 = kiln.dot %0, %1 {transpose_rhs} : tensor<16x120xf32>, tensor<84x120xf32> -> tensor<16x84xf32>
+  %3 = kiln.cast %v : tensor<84x120xbf16> -> tensor<84x120xf32>
+  %4 = kiln.dot %0, %3 {transpose_rhs} : tensor<16x120xf32>, tensor<84x120xf32> -> tensor<16x84xf32>
+  return %2, %4 : tensor<16x84xf32>, tensor<16x84xf32>
+}
+
 // Few columns: a half, and a quarter of a register.
 // CHECK-LABEL: func.func @few_columns
 // WIDE-NEXT: kiln.pack transposed %arg1 {{.*}} -> tensor<1x120x16xf32>
