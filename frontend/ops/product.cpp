@@ -142,6 +142,7 @@ Values selfatt_qk(Primitives& p, Args in, const Attrs& a) {
 }
 Values selfatt_valatt(Primitives& p, Args in, const Attrs& a) {
   const std::int64_t heads = a.integer("heads");
+  require_one_dtype(p, in[0], in[1], "_contrib_interleaved_matmul_selfatt_valatt");
   Value v = widen(p, part_of_qkv(p, in[0], heads, 2)), attention = widen(p, in[1]);
   const Shape to = p.shape(v), weights = p.shape(attention);
   if (!(weights == Shape{to[0], to[1], to[1]}))
@@ -318,9 +319,6 @@ std::span<const OpDef> product_ops() {
            OpReference{
                .shapes = "queries_keys_values (T, N, H 3 D), attention (N H, T, T) -> (T, N, H D). H heads; "
                          "each has D queries, D keys and D values side by side.",
-               .dtypes = "Any; the result has the dtype of queries_keys_values. attention has it too, but "
-                         "half precision and float32 may be mixed. Half precision is computed in float32 and "
-                         "rounded once.",
                .nan = "A NaN in a value makes element d of all results of its head NaN, one in attention the "
                       "row of its query.",
                .integers = wrapping_products,

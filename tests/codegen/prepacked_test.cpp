@@ -162,3 +162,44 @@ TEST_CASE("recorded calls keep no packs of weights that each step writes", "[pre
   scale(net, 2);
   CHECK(same_bits(recorded(net), second));
 }
+
+TEST_CASE("weights in half precision are packed once, in the bytes that they have", "[prepacked]") {
+  const auto packed_bytes = [](DType dtype, std::int64_t rows) {
+    nn::Dense net(1536, {.in_units = 1024});
+    random::seed(3);
+    net.initialize(init::Uniform(1));
+    net.cast(dtype);
+    const Tensor x = random::uniform(-1, 1, {rows, 1024}).astype(dtype);
+    const std::uint64_t before = stats().prepacked_bytes;
+    net.hybridize();
+    const Tensor y = net(x);
+    CHECK(kernels_of(net, x) == 1);
+    CHECK(same_bits(y, eager(net, x)));
+    const std::uint64_t bytes = stats().prepacked_bytes - before;
+    net.weight.set_data(net.weight.data() * 0.5);
+    const Tensor z = net(x);
+    CHECK_FALSE(same_bits(y, z));
+    CHECK(same_bits(z, eager(net, x)));
+    return bytes;
+  };
+  for (const std::int64_t rows : {1, 3, 20}) {
+    const std::uint64_t wide = packed_bytes(DType::f32, rows);
+    for (const DType half : {DType::f16, DType::bf16}) CHECK(packed_bytes(half, rows) * 2 == wide);
+  }
+}
+
+TEST_CASE("filters in half precision are widened and packed once", "[prepacked]") {
+  for (const DType half : {DType::f16, DType::bf16}) {
+    nn::Conv2D net(256, 3, {.padding = 1, .in_channels = 256});
+    net.initialize(init::Uniform(1));
+    net.cast(half);
+    net.hybridize();
+    const Tensor x = random::uniform(-1, 1, {1, 256, 6, 6}).astype(half);
+    net(x);
+    const std::uint64_t before = stats().prepacked;
+    CHECK(same_bits(net(x), eager(net, x)));
+    CHECK(stats().prepacked == before);
+    net.weight.set_data(net.weight.data() * 0.5);
+    CHECK(same_bits(net(x), eager(net, x)));
+  }
+}

@@ -32,29 +32,33 @@ TEST_CASE("data of another dtype than a layer's parameters", "[error]") {
 
 namespace {
 
-void check_half(HybridBlock& layer, const Tensor& x, const std::string& parameter) {
+void check_half(HybridBlock& layer, const Shape& shape, const std::string& parameter) {
   layer.initialize();
   layer.cast(DType::f16);
-  for (const bool hybrid : {false, true}) {
-    layer.hybridize(hybrid);
-    const std::string line = line_below();
-    const std::string text = message_of([&] { layer(x); });
-    CHECK_THAT(text, Contains(line) && Contains("float64 and float16: convert one") &&
-                         Contains(parameter + "' is float16") && !Contains("float32"));
-  }
+  for (const DType other : {DType::f64, DType::f32, DType::bf16})
+    for (const bool hybrid : {false, true}) {
+      layer.hybridize(hybrid);
+      const Tensor x = ones(shape, other);
+      const std::string line = line_below();
+      const std::string text = message_of([&] { layer(x); });
+      CHECK_THAT(text, Contains(line) &&
+                           Contains(fmt::format("{} and float16: convert one", name_of(other))) &&
+                           Contains(parameter + "' is float16"));
+      if (other == DType::f64) CHECK_THAT(text, !Contains("float32"));
+    }
 }
 
 }  // namespace
 
 TEST_CASE("data of another dtype than half precision parameters", "[error]") {
   nn::Dense dense(3, {.prefix = "fc_"});
-  check_half(dense, ones({2, 3}, DType::f64), "fc_weight");
+  check_half(dense, {2, 3}, "fc_weight");
   nn::Conv2D conv(3, 3, {.prefix = "conv_"});
-  check_half(conv, ones({2, 3, 5, 5}, DType::f64), "conv_weight");
+  check_half(conv, {2, 3, 5, 5}, "conv_weight");
   nn::Conv2DTranspose back(3, 3, {.prefix = "back_"});
-  check_half(back, ones({2, 3, 5, 5}, DType::f64), "back_weight");
+  check_half(back, {2, 3, 5, 5}, "back_weight");
   nn::LayerNorm norm({.prefix = "norm_"});
-  check_half(norm, ones({2, 3}, DType::f64), "norm_gamma");
+  check_half(norm, {2, 3}, "norm_gamma");
   nn::Dense known(3, {.in_units = 3});
   known.initialize();
   known.cast(DType::f16);
