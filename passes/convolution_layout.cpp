@@ -22,34 +22,48 @@ bool is_returned(mlir::Operation* op) {
   return true;
 }
 
-/// Whether windows of the argument `x` give results `op`, perhaps by elementwise operations, and a kernel of
+/// Whether `x` is an argument, or follows from arguments and broadcasts by elementwise operations alone.
+bool is_given(mlir::Value x) {
+  llvm::SetVector<mlir::Value> found;
+  found.insert(x);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    mlir::Operation* const op = found[i].getDefiningOp();
+    if (!op || llvm::isa<ir::ConstantOp, ir::BroadcastOp>(op)) continue;
+    if (!ir::is_pointwise(op)) return false;
+    found.insert_range(op->getOperands());
+  }
+  return true;
+}
+
+/// Whether windows of a given `x` give results `op`, perhaps by elementwise operations, and a kernel of
 /// windows along lines suits them. Between others of the function, both arrays could have the channels last.
 bool suits_lines(mlir::Operation* op, mlir::Value x, const ir::Window& w, const TargetModel& target) {
   constexpr std::int64_t max_taps = 64, max_stride = 4;  // the kernel's code has all taps
   const mlir::RankedTensorType result = ir::ranked(op->getResult(0));
   return result.getRank() <= 4 && llvm::isa<mlir::FloatType>(result.getElementType()) &&
-         w.kernel.elements() <= max_taps && w.stride.back() <= max_stride &&
-         llvm::isa<mlir::BlockArgument>(x) &&
+         w.kernel.elements() <= max_taps && w.stride.back() <= max_stride && is_given(x) &&
          target.filters_channels_first(result.getShape().back(),
                                        result.getRank() == 4 ? ir::reach_of(w, 0) + 1 : 1,
                                        ir::ranked(x).getShape().back(), result.getElementTypeBitWidth()) &&
          is_returned(op);
 }
 
-/// Whether vectors run along lines: the convolution's input is a function argument with the channels first.
+/// Whether vectors run along lines, with the channels first. If the input is computed, or the result is read,
+/// by operations that could have the channels last, the convolution has to gain what their transposes cost.
 bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
   const mlir::RankedTensorType result = op.getType();
   if (is_depthwise(op) || op.getAlgorithm() != ir::Algorithm::chained512) return false;
   mlir::Value x = op.getX();
   if (auto pad = x.getDefiningOp<ir::PadOp>()) x = pad.getX();
-  if (!llvm::isa<mlir::BlockArgument>(x)) return false;
   const auto weights = ir::ranked(op.getW()).getShape();
+  const bool given = is_given(x), alone = given && is_returned(op);
+  // Each element of a transposed input is then multiplied only once for each channel.
+  if (!given && mlir::ShapedType::getNumElements(weights.drop_front(2)) == 1) return false;
   // A narrower window reads a part of each line; the other points of the line would be copied for nothing.
   const std::int64_t stride = op.getStride().back();
   if (stride > weights.back()) return false;
   // Users of a grouped convolution, a pooling for example, join its kernel if the channels are last. The same
   // holds for convolutions with strides, whose lines would have to be deinterleaved besides.
-  const bool alone = is_returned(op);
   if ((op.getGroups() > 1 || stride > 1) && !alone) return false;
   const std::int64_t input_lines = mlir::ShapedType::getNumElements(weights.drop_front().drop_back());
   return target.vectorizes_lines(result.getDimSize(1) / static_cast<std::int64_t>(op.getGroups()),
@@ -57,20 +71,19 @@ bool runs_along_lines(ir::ConvolutionOp op, const TargetModel& target) {
                                  input_lines, stride, alone, result.getElementTypeBitWidth());
 }
 
-/// Whether a 1x1 convolution reads an argument and its result is returned, perhaps through elementwise
+/// Whether a 1x1 convolution's input is given and its result is returned, perhaps through elementwise
 /// operations. Between other operations of the function, both arrays could have the channels last.
 bool multiplies_images(ir::ConvolutionOp op, const TargetModel& target) {
   const mlir::RankedTensorType type = op.getType();
   return op.getAlgorithm() == ir::Algorithm::chained512 && op.getGroups() == 1 &&
-         llvm::isa<mlir::FloatType>(type.getElementType()) && llvm::isa<mlir::BlockArgument>(op.getX()) &&
-         has_one_line(op) &&
+         llvm::isa<mlir::FloatType>(type.getElementType()) && is_given(op.getX()) && has_one_line(op) &&
          target.multiplies_channels_first(type.getDimSize(0), ir::ranked(op.getX()).getDimSize(1),
                                           points_of_channel(type), type.getDimSize(1),
                                           type.getElementTypeBitWidth()) &&
          is_returned(op);
 }
 
-/// Whether the convolution is a depthwise one from an argument, perhaps with a padding, to results.
+/// Whether the convolution is a depthwise one from a given image, perhaps with a padding, to results.
 bool filters_planes(ir::ConvolutionOp op, const TargetModel& target) {
   return is_depthwise(op) && suits_lines(op, unpadded_input(op).x, ir::window_of(op), target);
 }

@@ -116,7 +116,7 @@ std::span<const OpDef> batch_norm_ops() {
           "In training a NaN or an infinity makes its channel NaN, and its moving statistics. Outside of "
           "training, or with use_global_stats, a NaN is NaN in its place alone.",
       .empty = "No samples give no samples; in training the moving statistics become NaN.",
-      .integers = truncated_integers,
+      .integers = truncated_deviation,
       .gradient =
           "beta: the sum of g over a channel. gamma: r sum of g (data - mean), 0 with fix_gamma. data: gamma "
           "r (g - mean of g - (data - mean) r^2 mean of g (data - mean)); gamma r g with moving statistics. "

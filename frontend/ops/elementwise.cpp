@@ -81,7 +81,7 @@ OpDef clip_row() {
                             .ties = "An element equal to a bound is unchanged, a zero with its sign.",
                             .integers = "Bounds are truncated, and clipped to the range of the dtype. Of "
                                         "bools: a bound that is not 0 is true.",
-                            .gradient = "g where a_min <= x <= a_max and where x is NaN, else 0",
+                            .gradient = "0 where x < a_min or x > a_max, else g",
                             .formula = "min(a_max, max(a_min, x)); a_max everywhere if a_min > a_max",
                             .source = "MXNet 1.9.1 (src/operator/tensor/matrix_op.cc)."},
       {"_npi_clip"},

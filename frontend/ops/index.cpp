@@ -183,9 +183,10 @@ std::span<const OpDef> index_ops() {
                        .formula = "y[p..., q...] = data[p..., index[p..., q...], q...].",
                        .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_op_index.cc)."},
        .inputs = {"data", "index"},
-       .attrs = {meaning(
-                     {"axis", AttrKind::integer, std::int64_t{-1}, true},
-                     "The axis; negative: from the end. None: data is a vector in C order, with one index."),
+       .attrs = {meaning({"axis", AttrKind::integer, std::int64_t{-1}, true},
+                         "The axis; negative: from the end. In symbol files None: data is a vector in C "
+                         "order, with one "
+                         "index."),
                  bool_attr("keepdims", false, "Whether the axis is kept, with extent 1."),
                  mode_attr({"clip", "wrap"},
                            "An index outside of [0, D): clip takes the nearest, or throws under "

@@ -130,7 +130,7 @@ std::span<const OpDef> norm_ops() {
   static constexpr OpReference family{
       .dtypes = one_wide_dtype,
       .empty = "An empty array gives an empty array. The mean and deviation of no elements are NaN.",
-      .integers = truncated_integers,
+      .integers = truncated_deviation,
       .gradient =
           "With n = (data - mean) / deviation and h = g gamma: data: (h - mean of h - n mean of h n) / "
           "deviation. gamma: the sum of g n. beta: the sum of g. Gradients of mean and std add g_mean / N + "

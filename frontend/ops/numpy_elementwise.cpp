@@ -220,7 +220,7 @@ std::vector<OpDef> number_rows() {
       of_data | OpReference{.dtypes = "Any; the result is bool.",
                             .nan = "false if x or scalar is NaN.",
                             .ties = "Zeros of both signs are equal.",
-                            .integers = "Exact. scalar is truncated if is_int is True.",
+                            .integers = number_in_dtype,
                             .gradient = gradient_zeros,
                             .source =
                                 "MXNet 1.9.1 (src/operator/numpy/np_elemwise_broadcast_logic_op.cc). Bools "

@@ -244,15 +244,17 @@ std::span<const OpDef> reduce_ops() {
          .summary = "Gives the 1-norm or the 2-norm over axes.",
          .reference =
              folded_reference |
-             OpReference{.dtypes = "Any; the result has the dtype of data, or out_dtype.",
-                         .empty = "A norm of no elements is 0.",
-                         .integers = "Computed in the dtype of data: absolute values and sums wrap modulo "
-                                     "2^n, and the root is truncated.",
-                         .gradient = "data: ord 2: g data / y, 0 where y is 0. ord 1: g sign(data), 0 where "
-                                     "data is 0 or NaN.",
-                         .formula = "ord 2: y = sqrt(sum of data^2), unscaled: a sum that overflows is inf. "
-                                    "ord 1: y = sum of |data|. Half precision in float32, rounded once.",
-                         .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_norm_value.cc)."},
+             OpReference{
+                 .dtypes = "Any; the result has the dtype of data, or out_dtype.",
+                 .empty = "A norm of no elements is 0.",
+                 .integers = "Computed in the dtype of data: absolute values and sums wrap modulo "
+                             "2^n, and the root is truncated.",
+                 .gradient =
+                     "data: ord 2: g data / y, g data where the sum is 0. ord 1: g sign(data), 0 where "
+                     "data is 0 or NaN.",
+                 .formula = "ord 2: y = sqrt(sum of data^2), unscaled: a sum that overflows is inf. "
+                            "ord 1: y = sum of |data|. Half precision in float32, rounded once.",
+                 .source = "MXNet 1.9.1 (src/operator/tensor/broadcast_reduce_norm_value.cc)."},
          .inputs = one,
          .attrs = {int_attr("ord", 2, "The order of the norm, 1 or 2."), tuple_or_none("axis", reduced_axes),
                    or_none("out_dtype", AttrKind::dtype,

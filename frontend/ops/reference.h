@@ -21,6 +21,10 @@ inline constexpr std::string_view integers_in_float32 =
     "Computed in float32, then truncated and wrapped to the dtype. NaN, infinities and numbers beyond int64 "
     "give 0, in int64 its least number. Of bools: whether the number is not 0.";
 inline constexpr std::string_view integers_unchanged = "Unchanged.";
+/// An array beside a number that is converted.
+inline constexpr std::string_view number_in_dtype =
+    "Exact. If is_int is True, scalar is truncated, and wrapped to the dtype: 300 is 44 in uint8. NaN, "
+    "infinities and numbers beyond int64 are 0, in int64 its least number.";
 inline constexpr std::string_view gradient_zeros = "None: zeros.";
 
 /// A function of each element of the array `data`.
@@ -57,6 +61,10 @@ inline constexpr std::string_view one_wide_dtype =
 inline constexpr std::string_view truncated_integers =
     "Computes the formula in integers: each operation and attribute is truncated to the dtype, and x / 0 is "
     "0. Cast to a floating-point dtype first.";
+/// The same with a factor 1 / deviation.
+inline constexpr std::string_view truncated_deviation =
+    "Computes in integers: 1 / deviation is truncated too, so that it is 1 for a variance of 1 and 0 for any "
+    "other one. Cast to a floating-point dtype first.";
 /// Contractions.
 inline constexpr std::string_view wrapping_products =
     "Products and sums wrap modulo 2^n. A sum of products of bool is 1 if one of them is.";

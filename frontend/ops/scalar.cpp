@@ -36,7 +36,7 @@ constexpr OpReference comparison_scalar =
     scalar_reference |
     OpReference{.nan = "0 if x or scalar is NaN.",
                 .ties = "Zeros of both signs are equal.",
-                .integers = "Exact. scalar is truncated if is_int is True.",
+                .integers = number_in_dtype,
                 .gradient = gradient_zeros,
                 .source = "MXNet 1.9.1 (src/operator/tensor/elemwise_binary_scalar_op_logic.cc)."};
 constexpr OpReference logical_scalar =
@@ -137,14 +137,14 @@ std::vector<OpDef> extended_scalar_rows() {
           "_maximum_scalar", {"_MaximumScalar", "_npi_maximum_scalar"}, "The greater one of x and scalar.",
           extended_scalar | OpReference{.ties = "Of zeros of both signs the result is scalar. Where both are "
                                                 "equal x has the gradient.",
-                                        .integers = "Exact. scalar is truncated if is_int is True.",
+                                        .integers = number_in_dtype,
                                         .gradient = "g where x >= scalar, else 0, where x is NaN too",
                                         .formula = "max(x, scalar)"}),
       scalar_row<Binary::min>(
           "_minimum_scalar", {"_MinimumScalar", "_npi_minimum_scalar"}, "The lesser one of x and scalar.",
           extended_scalar | OpReference{.ties = "Of zeros of both signs the result is scalar. Where both are "
                                                 "equal x has the gradient.",
-                                        .integers = "Exact. scalar is truncated if is_int is True.",
+                                        .integers = number_in_dtype,
                                         .gradient = "g where x <= scalar, else 0, where x is NaN too",
                                         .formula = "min(x, scalar)"}),
       scalar_row<Binary::hypot>(

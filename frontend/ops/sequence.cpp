@@ -31,7 +31,17 @@ void sequence_shape(ShapeFacts& f, const Attrs& a) {
   f.same(Axis{f.in[1], 0}, Axis{f.in[0], 1 - static_cast<int>(axis)});
 }
 
-Value lengths(Primitives& p, Args in) { return convert(p, in[1], DType::i64); }
+/// Infinite lengths, and numbers that int64 does not have, become long ones of their sign; NaN the least.
+Value lengths(Primitives& p, Args in) {
+  Value length = in[1];
+  if (is_floating(p.dtype(length))) {
+    constexpr double longest = 0x1p62;
+    length = widen(p, length);
+    length = p.binary(Binary::max, length, p.like(length, -longest));
+    length = p.binary(Binary::min, length, p.like(length, longest));
+  }
+  return convert(p, length, DType::i64);
+}
 
 Values mask(Primitives& p, Args in, const Attrs& a) {
   if (!a.boolean("use_sequence_length")) return {in[0]};

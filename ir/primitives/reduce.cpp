@@ -82,7 +82,7 @@ struct ReducePrimitive {
 }  // namespace
 
 Value Primitives::reduce(Reduce op, Value x, const Shape& axes) {
-  if (axes.empty()) return x;
+  if (axes.empty()) return op == Reduce::sum_squares ? mul(x, x) : x;
   const ReducePrimitive reduce{op, axes};
   return record(reduce, {{x}}, reduce.type(type(x)));
 }
