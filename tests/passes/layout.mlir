@@ -151,6 +151,20 @@ func.func @along_lines(%x: tensor<2x4x9x36xf32>, %w: tensor<7x4x3x3xf32>, %v: te
   return %2 : tensor<2x3x7x34xf32>
 }
 
+// The same after elementwise operations, and between convolutions, where several taps use what is transposed.
+// CHECK-LABEL: func.func @few_channels_along_lines
+// WIDE: kiln.packed_convolution %{{.*}} {channels_first, {{.*}} : tensor<2x4x9x36xf32>, tensor<1x1x36x8xf32> -> tensor<2x7x7x34xf32>
+// WIDE: kiln.packed_convolution %{{.*}} {channels_first, {{.*}} -> tensor<2x3x5x32xf32>
+// WIDE: kiln.packed_convolution %{{.*}} -> tensor<2x5x32x3xf32>
+// SCALAR-NOT: channels_first
+func.func @few_channels_along_lines(%x: tensor<2x4x9x36xf32>, %w: tensor<7x4x3x3xf32>, %v: tensor<3x7x3x3xf32>, %u: tensor<3x3x1x1xf32>) -> tensor<2x3x5x32xf32> {
+  %0 = kiln.unary exp %x : tensor<2x4x9x36xf32>
+  %1 = kiln.convolution %0, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x4x9x36xf32>, tensor<7x4x3x3xf32> -> tensor<2x7x7x34xf32>
+  %2 = kiln.convolution %1, %v {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x7x7x34xf32>, tensor<3x7x3x3xf32> -> tensor<2x3x5x32xf32>
+  %3 = kiln.convolution %2, %u {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x3x5x32xf32>, tensor<3x3x1x1xf32> -> tensor<2x3x5x32xf32>
+  return %3 : tensor<2x3x5x32xf32>
+}
+
 // One kernel for each channel: they are packed side by side.
 // CHECK-LABEL: func.func @depthwise
 // CHECK: %[[X:.*]] = kiln.transpose %{{.*}} [0, 2, 1]
@@ -158,20 +172,23 @@ func.func @along_lines(%x: tensor<2x4x9x36xf32>, %w: tensor<7x4x3x3xf32>, %v: te
 // CHECK: kiln.packed_convolution %[[X]]{{.*}}groups = 24
 // CHECK-NEXT: kiln.transpose %{{.*}} [0, 2, 1]
 func.func @depthwise(%x: tensor<1x24x9xf32>, %w: tensor<24x1x3xf32>) -> tensor<1x24x7xf32> {
-  %0 = kiln.unary exp %x : tensor<1x24x9xf32>
+  %0 = kiln.reverse %x [2] : tensor<1x24x9xf32>
   %1 = kiln.convolution %0, %w {dilate = array<i64: 1>, groups = 24 : i64, pad_high = array<i64: 0>, pad_low = array<i64: 0>, stride = array<i64: 1>} : tensor<1x24x9xf32>, tensor<24x1x3xf32> -> tensor<1x24x7xf32>
   return %1 : tensor<1x24x7xf32>
 }
 
-// From an argument to results they stay channels first, and the kernel pads.
+// From an argument to results they stay channels first, with elementwise operations on both sides, and the
+// kernel pads.
 // CHECK-LABEL: func.func @depthwise_alone
-// WIDE: %[[Y:.*]] = kiln.depthwise %arg0, %arg1 {dilate = array<i64: 1, 2>, pad_low = array<i64: 1, 0>, stride = array<i64: 2, 1>} : tensor<2x24x9x9xf32>, tensor<24x1x3x3xf32> -> tensor<2x24x5x8xf32>
-// AVX2: %[[Y:.*]] = kiln.depthwise %arg0, %arg1
+// CHECK-NEXT: %[[X:.*]] = kiln.binary mul
+// WIDE-NEXT: %[[Y:.*]] = kiln.depthwise %[[X]], %arg1 {dilate = array<i64: 1, 2>, pad_low = array<i64: 1, 0>, stride = array<i64: 2, 1>} : tensor<2x24x9x9xf32>, tensor<24x1x3x3xf32> -> tensor<2x24x5x8xf32>
+// AVX2-NEXT: %[[Y:.*]] = kiln.depthwise %[[X]], %arg1
 // SCALAR: kiln.packed_convolution
 // SCALAR: %[[Y:.*]] = kiln.transpose
 // CHECK-NEXT: kiln.unary tanh %[[Y]]
 func.func @depthwise_alone(%x: tensor<2x24x9x9xf32>, %w: tensor<24x1x3x3xf32>) -> tensor<2x24x5x8xf32> {
-  %0 = kiln.pad %x 0.0 : f32 [0, 0, 1, 0] [0, 0, 1, 3] : tensor<2x24x9x9xf32> -> tensor<2x24x11x12xf32>
+  %s = kiln.binary mul %x, %x : tensor<2x24x9x9xf32>
+  %0 = kiln.pad %s 0.0 : f32 [0, 0, 1, 0] [0, 0, 1, 3] : tensor<2x24x9x9xf32> -> tensor<2x24x11x12xf32>
   %1 = kiln.convolution %0, %w {dilate = array<i64: 1, 2>, groups = 24 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 2, 1>} : tensor<2x24x11x12xf32>, tensor<24x1x3x3xf32> -> tensor<2x24x5x8xf32>
   %2 = kiln.unary tanh %1 : tensor<2x24x5x8xf32>
   return %2 : tensor<2x24x5x8xf32>
