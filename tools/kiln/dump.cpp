@@ -134,6 +134,7 @@ void add_dump(CLI::App& app, Action& action) {
   c->add_flag("--no-fuse", a->no_fuse, "One kernel per primitive");
   c->add_flag("--train", a->train, "As in training");
   c->add_flag("--gradients", a->gradients, "Of a recorded call, both parts (as for --stage joint)")
+      ->option_text(" ")
       ->excludes(dot);
   static const std::map<std::string, Recompute> policies{
       {"none", Recompute::none}, {"cheap", Recompute::cheap}, {"all", Recompute::all}};

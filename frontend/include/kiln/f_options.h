@@ -641,7 +641,8 @@ struct TakeOptions {
 
 /// Arguments of F::pick and npx::pick.
 struct PickOptions {
-  /// The axis; negative: from the end. None: data is a vector in C order, with one index. Default: -1.
+  /// The axis; negative: from the end. In symbol files None: data is a vector in C order, with one index.
+  /// Default: -1.
   std::optional<std::int64_t> axis = {};
   /// Whether the axis is kept, with extent 1. Default: False.
   std::optional<bool> keepdims = {};
