@@ -8,6 +8,7 @@
 #include "limits.h"
 #include "runtime/cuda/driver.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -114,7 +115,7 @@ pid_t process = 0;
 
 /// Whether the driver has shut down. On request it does, as NVIDIA's, in a handler of exit() that cuInit
 /// registers.
-bool is_down = false;
+std::atomic<bool> is_down = false;
 
 /// When the process ends: what was compiled and what was not released, on request.
 [[gnu::destructor]] void tell() {

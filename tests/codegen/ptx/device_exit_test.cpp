@@ -143,6 +143,7 @@ TEST_CASE("a thread that computes while the process exits gets errors at most") 
       }).detach();
       while (calls < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });
+    CAPTURE(end.status, end.said);
     CHECK_THAT(end.said, !Contains("terminate"));
     CHECK((end.status == 0 || (end.status == 1 && is_strict())));  // its arrays are not released
   }
