@@ -120,7 +120,8 @@ std::atomic<bool> is_down = false;
 /// When the process ends: what was compiled and what was not released, on request.
 [[gnu::destructor]] void tell() {
   if (process != getpid()) return;
-  const Device& d = device();
+  Device& d = device();
+  const Lock lock(d.mutex);  // other threads may go on
   if (std::getenv("KILN_PTX_REPORT"))
     std::fprintf(stderr, "ptx device: %d kernels compiled\n", static_cast<int>(d.compilations));
   const char* const strict = std::getenv("KILN_PTX_STRICT_EXIT");
