@@ -96,6 +96,7 @@ NestPlan LoopNest::plan() const {
                 .registers = registers_,
                 .lanes = lanes_,
                 .rows = rows_,
+                .groups = groups_,
                 .joined_axes = outermost_,
                 .row_length = {},
                 .overlaps = overlaps(),
@@ -201,6 +202,14 @@ void LoopNest::emit_inner_loop(KernelBuilder& e, Rows rows, mlir::Value from, ml
     squares ? square_blocks_at(j, {}) : body_at(j, {});
   };
   take(wide);
+  if (groups_ > 1 && rows.size() == 1) {
+    Rows groups(static_cast<std::size_t>(groups_), rows.front());
+    from = whole_steps(from, wide * groups_, [&](mlir::Value j) {
+      for (auto [number, at] : llvm::enumerate(groups))
+        at.j_ = e.add(j, e.index(static_cast<std::int64_t>(number) * wide));
+      body(groups);
+    });
+  }
   mlir::Value done = whole_steps(from, wide, whole_at);
   if (lanes_ == 1 || (squares && !overlaps())) return;  // nothing remains
   if (wide > lanes_) take(lanes_);

@@ -31,7 +31,7 @@ struct AccessPlan {
 /// The built-in part of a nest's code: equal plans, equal loops.
 struct NestPlan {
   std::size_t rank;
-  int registers, lanes, rows;
+  int registers, lanes, rows, groups;
   std::size_t joined_axes;                 // LoopNest::join_outermost()
   std::optional<std::int64_t> row_length;  // of rows shorter than a register
   bool overlaps, stores_whole;
@@ -40,9 +40,9 @@ struct NestPlan {
     return std::tuple(
         PlanField{"rank", &NestPlan::rank}, PlanField{"registers", &NestPlan::registers},
         PlanField{"lanes", &NestPlan::lanes}, PlanField{"rows", &NestPlan::rows},
-        PlanField{"joined_axes", &NestPlan::joined_axes}, PlanField{"row_length", &NestPlan::row_length},
-        PlanField{"overlaps", &NestPlan::overlaps}, PlanField{"stores_whole", &NestPlan::stores_whole},
-        PlanField{"accesses", &NestPlan::accesses});
+        PlanField{"groups", &NestPlan::groups}, PlanField{"joined_axes", &NestPlan::joined_axes},
+        PlanField{"row_length", &NestPlan::row_length}, PlanField{"overlaps", &NestPlan::overlaps},
+        PlanField{"stores_whole", &NestPlan::stores_whole}, PlanField{"accesses", &NestPlan::accesses});
   }
 };
 
@@ -105,6 +105,10 @@ class LoopNest {
   /// emit_blocks() it gets `rows` rows at a time while that many are left. If an operand reads transposed and
   /// `rows` is a multiple of `lanes`, it gets `lanes` rows at a time; fewer `rows` are all of their axis.
   LoopNest(Dims extents, std::vector<StridedAccess> accesses, int lanes, int registers = 1, int rows = 1);
+
+  /// Lets the body of emit_blocks() get `groups` consecutive groups of `registers` * `lanes` points of a row
+  /// at a time, while that many are left.
+  void take_groups(int groups) { groups_ = groups; }
 
   /// If no result can overwrite an operand, lets the last register of a row and the last square of rows
   /// overlap their predecessors. Narrow rows may then be stored as whole registers that the next row
@@ -195,7 +199,7 @@ class LoopNest {
 
   Dims extents_;
   std::vector<StridedAccess> accesses_;
-  int lanes_, registers_, rows_;
+  int lanes_, registers_, rows_, groups_ = 1;
   std::size_t outermost_ = 1;  // axes
   bool overlaps_ = false;
 };

@@ -122,22 +122,30 @@ PointwiseEmitter::PointwiseEmitter(KernelBuilder& e, const PointwiseBody& body, 
 }
 
 llvm::SmallVector<mlir::Value> PointwiseEmitter::values(LoopPoint& at, bool software_prefetch) {
-  std::vector<std::optional<PhiloxWords>> words(body_.expr.counter_offsets().size());
-  return body_.expr.emit(e, at.lanes(), [&](std::size_t i) -> mlir::Value {
-    const Leaf& leaf = body_.expr.leaves()[i];
-    const std::size_t access = body_.leaf_access[i];
-    switch (leaf.kind) {
-      case Leaf::Kind::iota:
-        return emit_cast(e.b, e.loc, DType::i64, leaf.dtype, at.number(access), e.target.isa);
-      case Leaf::Kind::random:
-        return random(leaf, at, access, words[leaf.counter_offset]);
-      case Leaf::Kind::gather:
-        return gather(leaf, at, *body_.gathers[i]);
-      default:
-        at.prefetch_next(access, software_prefetch);
-        return at.load(access);
-    }
-  });
+  return values(llvm::MutableArrayRef(at), software_prefetch).front();
+}
+
+std::vector<llvm::SmallVector<mlir::Value>> PointwiseEmitter::values(llvm::MutableArrayRef<LoopPoint> points,
+                                                                     bool software_prefetch) {
+  using Words = std::vector<std::optional<PhiloxWords>>;
+  std::vector<Words> words(points.size(), Words(body_.expr.counter_offsets().size()));
+  return body_.expr.emit(
+      e, points.front().lanes(), points.size(), [&](std::size_t place, std::size_t i) -> mlir::Value {
+        LoopPoint& at = points[place];
+        const Leaf& leaf = body_.expr.leaves()[i];
+        const std::size_t access = body_.leaf_access[i];
+        switch (leaf.kind) {
+          case Leaf::Kind::iota:
+            return emit_cast(e.b, e.loc, DType::i64, leaf.dtype, at.number(access), e.target.isa);
+          case Leaf::Kind::random:
+            return random(leaf, at, access, words[place][leaf.counter_offset]);
+          case Leaf::Kind::gather:
+            return gather(leaf, at, *body_.gathers[i]);
+          default:
+            at.prefetch_next(access, software_prefetch);
+            return at.load(access);
+        }
+      });
 }
 
 mlir::Value PointwiseEmitter::random(const Leaf& leaf, LoopPoint& at, std::size_t access,

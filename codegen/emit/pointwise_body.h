@@ -50,6 +50,9 @@ class PointwiseEmitter {
 
   /// The outputs at a point. `software_prefetch`: of operands that stream from memory.
   llvm::SmallVector<mlir::Value> values(LoopPoint& at, bool software_prefetch = false);
+  /// The outputs at each of several points, operation by operation.
+  std::vector<llvm::SmallVector<mlir::Value>> values(llvm::MutableArrayRef<LoopPoint> points,
+                                                     bool software_prefetch = false);
 
  private:
   /// `words` belong to the leaf's counter, once they are computed.

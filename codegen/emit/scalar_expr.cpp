@@ -124,45 +124,75 @@ void ScalarExpr::visit(mlir::Value v) {
            fmt::format("arg{}", argument.getArgNumber()));
 }
 
+/// The registers that a function leaves room for; 0 for other operations.
+static int registers_of(mlir::Operation* op) {
+  if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))
+    return registers_at_once(unary.getKind(), dtype_of_value(unary.getX()));
+  if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op)) return registers_at_once(binary.getKind());
+  return 0;
+}
+
 int ScalarExpr::min_registers() const {
   int least = 0;
-  for (mlir::Operation* op : order_) {
-    int wanted = 0;
-    if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))
-      wanted = codegen::registers_at_once(unary.getKind(), dtype_of_value(unary.getX()));
-    else if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op))
-      wanted = codegen::registers_at_once(binary.getKind());
-    if (wanted > 0) least = least == 0 ? wanted : std::min(least, wanted);
-  }
+  for (mlir::Operation* op : order_)
+    if (const int wanted = registers_of(op); wanted > 0)
+      least = least == 0 ? wanted : std::min(least, wanted);
   return least;
+}
+
+int ScalarExpr::function_depth() const {
+  llvm::DenseMap<mlir::Value, int> depths;
+  int deepest = 0;
+  for (mlir::Operation* op : order_) {
+    int depth = 0;
+    for (mlir::Value v : op->getOperands()) depth = std::max(depth, depths.lookup(v));
+    depth += registers_of(op) > 0 ? 1 : 0;
+    depths[op->getResult(0)] = depth;
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
 }
 
 llvm::SmallVector<mlir::Value> ScalarExpr::emit(KernelBuilder& e, int lanes,
                                                 const std::function<mlir::Value(std::size_t)>& leaf) const {
-  llvm::DenseMap<mlir::Value, mlir::Value> values;
-  for (std::size_t i = 0; i < leaves_.size(); ++i) values[leaves_[i].value] = leaf(i);
+  return emit(e, lanes, 1, [&](std::size_t, std::size_t i) { return leaf(i); }).front();
+}
+
+/// The operation `op` on the registers `in(i)` of its operands.
+static mlir::Value emit_operation(KernelBuilder& e, mlir::Operation* op, int lanes,
+                                  llvm::function_ref<mlir::Value(unsigned)> in) {
+  const DType d = op->getNumOperands() > 0 ? dtype_of_value(op->getOperand(0)) : DType::f32;
+  return llvm::TypeSwitch<mlir::Operation*, mlir::Value>(op)
+      .Case([&](ir::UnaryOp o) { return emit_unary(e.b, e.loc, o.getKind(), d, in(0), e.target.isa); })
+      .Case(
+          [&](ir::BinaryOp o) { return emit_binary(e.b, e.loc, o.getKind(), d, in(0), in(1), e.target.isa); })
+      .Case([&](ir::FmaOp) { return emit_fma(e.b, e.loc, d, in(0), in(1), in(2), e.target.isa); })
+      .Case([&](ir::CompareOp o) { return emit_compare(e.b, e.loc, o.getKind(), d, in(0), in(1)); })
+      .Case([&](ir::SelectOp) { return emit_select(e.b, e.loc, in(0), in(1), in(2)); })
+      .Case([&](ir::CastOp o) {
+        return emit_cast(e.b, e.loc, d, dtype_of_value(o.getResult()), in(0), e.target.isa);
+      })
+      .Case([&](ir::ConstantOp o) { return splat_value(e, o, lanes); });
+}
+
+std::vector<llvm::SmallVector<mlir::Value>> ScalarExpr::emit(
+    KernelBuilder& e, int lanes, std::size_t points,
+    const std::function<mlir::Value(std::size_t, std::size_t)>& leaf) const {
+  std::vector<llvm::DenseMap<mlir::Value, mlir::Value>> values(points);
+  for (std::size_t i = 0; i < leaves_.size(); ++i)
+    for (std::size_t place = 0; place < points; ++place) values[place][leaves_[i].value] = leaf(place, i);
   const llvm::SaveAndRestore outer(e.loc);
   for (mlir::Operation* op : order_) {
     e.loc = op->getLoc();
-    auto in = [&](unsigned i) { return values.lookup(op->getOperand(i)); };
-    DType d = op->getNumOperands() > 0 ? dtype_of_value(op->getOperand(0)) : DType::f32;
-    mlir::Value result =
-        llvm::TypeSwitch<mlir::Operation*, mlir::Value>(op)
-            .Case([&](ir::UnaryOp o) { return emit_unary(e.b, e.loc, o.getKind(), d, in(0), e.target.isa); })
-            .Case([&](ir::BinaryOp o) {
-              return emit_binary(e.b, e.loc, o.getKind(), d, in(0), in(1), e.target.isa);
-            })
-            .Case([&](ir::FmaOp) { return emit_fma(e.b, e.loc, d, in(0), in(1), in(2), e.target.isa); })
-            .Case([&](ir::CompareOp o) { return emit_compare(e.b, e.loc, o.getKind(), d, in(0), in(1)); })
-            .Case([&](ir::SelectOp) { return emit_select(e.b, e.loc, in(0), in(1), in(2)); })
-            .Case([&](ir::CastOp o) {
-              return emit_cast(e.b, e.loc, d, dtype_of_value(o.getResult()), in(0), e.target.isa);
-            })
-            .Case([&](ir::ConstantOp o) { return splat_value(e, o, lanes); });
-    values[op->getResult(0)] = result;
+    for (auto& here : values) {
+      const auto in = [&](unsigned i) { return here.lookup(op->getOperand(i)); };
+      const mlir::Value result = emit_operation(e, op, lanes, in);
+      here[op->getResult(0)] = result;
+    }
   }
-  llvm::SmallVector<mlir::Value> out;
-  for (mlir::Value v : outputs_) out.push_back(values.lookup(v));
+  std::vector<llvm::SmallVector<mlir::Value>> out(points);
+  for (std::size_t place = 0; place < points; ++place)
+    for (mlir::Value v : outputs_) out[place].push_back(values[place].lookup(v));
   return out;
 }
 

@@ -53,9 +53,17 @@ class ScalarExpr {
     return static_cast<std::size_t>(llvm::count_if(order_, llvm::IsaPred<ir::ConstantOp>));
   }
 
+  /// The most functions of which each is applied to a value that depends on the one before.
+  int function_depth() const;
+
   /// Emits the expression for `lanes` lanes. `leaf(i)` returns leaf i in a register.
   llvm::SmallVector<mlir::Value> emit(KernelBuilder& e, int lanes,
                                       const std::function<mlir::Value(std::size_t)>& leaf) const;
+  /// The same at `points` places, operation by operation: the results at each. `leaf(place, i)` returns leaf
+  /// i there.
+  std::vector<llvm::SmallVector<mlir::Value>> emit(
+      KernelBuilder& e, int lanes, std::size_t points,
+      const std::function<mlir::Value(std::size_t place, std::size_t i)>& leaf) const;
 
  private:
   int min_registers() const;  // 0: there are no functions

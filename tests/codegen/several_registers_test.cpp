@@ -37,3 +37,21 @@ TEST_CASE("any number of registers at once") {
         }
     }
 }
+
+TEST_CASE("functions of functions, by groups of registers") {
+  // Whole groups, whole steps of one group, and a rest; the last depends on whether others precede it.
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16})
+    for (const Shape& shape :
+         {Shape{5}, Shape{64}, Shape{191}, Shape{192}, Shape{257}, Shape{500}, Shape{3, 450}}) {
+      const Tensors in{drawn(shape, dtype)};
+      CAPTURE(name_of(dtype), shape.str());
+      everywhere([](F& f, const Tensors& in) { return Tensors{f.exp(f.tanh(in[0]))}; }, in);
+      everywhere([](F& f, const Tensors& in) { return Tensors{in[0] * f.tanh(f.log1p(f.exp(in[0])))}; }, in);
+      everywhere(
+          [](F& f, const Tensors& in) {
+            const Tensor inner = f.sigmoid(in[0]);
+            return Tensors{f.sin(inner), f.erf(f.cos(inner) + in[0])};
+          },
+          in);
+    }
+}

@@ -51,6 +51,17 @@ Unroll unroll_rows(const ScalarExpr& expr, llvm::ArrayRef<std::int64_t> axes,
   return all > 1 && rows_share_operands(accesses) ? Unroll{lanes, 2, all / 2} : Unroll{lanes, 1, all};
 }
 
+/// Where a function is applied to the result of another one, a processor does not see the next step of the
+/// loop before it has issued both chains, and waits for one after the other. Several groups of registers then
+/// go through each function together. Functions that keep single registers busy have longer chains.
+int groups_at_once(const ScalarExpr& expr) {
+  constexpr int most = 4;
+  const int depth = expr.function_depth();
+  if (depth < 2) return 1;
+  const int groups = std::min(depth + 1, most);
+  return expr.registers_at_once() > 1 ? groups : 2 * groups;
+}
+
 /// Points of the squares that cover the last two axes; the last squares overlap their predecessors.
 std::int64_t covered_by_squares(const Dims& extents, std::int64_t side) {
   const auto covered = [&](std::int64_t extent) { return llvm::divideCeilSigned(extent, side) * side; };
@@ -146,8 +157,7 @@ class PointwiseLoops {
   void loops(bool nontemporal) {
     kernel_.nest.emit_blocks(e, args_, [&](llvm::MutableArrayRef<LoopPoint> rows) {
       // All rows are loaded before the first is stored, so that a shared operand is loaded once.
-      const auto results = llvm::map_to_vector(
-          rows, [&](LoopPoint& at) { return body_.values(at, kernel_.software_prefetch); });
+      const auto results = body_.values(rows, kernel_.software_prefetch);
       for (auto [at, values] : llvm::zip(rows, results))
         for (auto [i, value] : llvm::enumerate(values)) {
           const std::size_t output = kernel_.body.first_output + i;
@@ -189,6 +199,7 @@ LoopNest make_lane_nest(ir::FusionOp fusion, const ScalarExpr& expr, Dims extent
   const Unroll unroll = transposing ? *transposing : unroll_rows(expr, extents, accesses, lanes);
   LoopNest nest(std::move(extents), std::move(accesses), unroll.lanes, unroll.registers, unroll.rows);
   nest.allow_overlaps();
+  if (!transposing) nest.take_groups(groups_at_once(expr));
   if (in_row_fusion && !transposing) join_rows(nest, row_fusion[1]);
   return nest;
 }
