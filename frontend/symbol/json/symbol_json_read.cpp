@@ -1,7 +1,6 @@
 // The grammar of a -symbol.json: text to FileGraph.
 #include "frontend/formats/json_reader.h"
 #include "frontend/symbol/json/symbol_file.h"
-#include "runtime/messages.h"
 
 #include <algorithm>
 
@@ -161,8 +160,7 @@ FileGraph read_graph(JsonReader& in, int depth) {
 FileGraph parse_symbol_file(std::string_view text, const std::string& file) {
   if (std::all_of(text.begin(), text.end(),
                   [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }))
-    fail(Mistake::damaged_file,
-         "{}: the file is empty, not a symbol as MXNet's export writes it (PREFIX-symbol.json)", file);
+    fail("{}: the file is empty, not a symbol as MXNet's export writes it (PREFIX-symbol.json)", file);
   JsonReader in(text, file);
   FileGraph graph = read_graph(in, 0);
   in.end();
