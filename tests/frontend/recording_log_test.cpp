@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <source_location>
 
 using namespace kiln;
 using Catch::Contains;
@@ -73,17 +74,27 @@ TEST_CASE("the index of dumps tells code with gradients from code without") {
   net.hybridize({.dump_dir = folder.path.string()});
   const Tensor x = ones({2, 3});
   net(x);
+  unsigned line = 0;
   {
     const autograd::Record record(false);
-    net(x).backward();
+    line = std::source_location::current().line() + 1;
+    const Tensor y = net(x);
+    y.backward();
   }
   std::vector<std::string> sentences;
   std::ifstream index(folder.path / "index.txt");
   for (std::string line; std::getline(index, line);) sentences.push_back(line.substr(line.find(": ") + 2));
   REQUIRE(sentences.size() == 3);
   CHECK(sentences[0].ends_with("because this is the first call"));
-  CHECK(sentences[1] == sentences[0] + "; with gradients, forward part");
-  CHECK(sentences[2] == sentences[0] + "; with gradients, backward part");
+  const auto with_gradients = [&](unsigned at, const std::string& rest) {
+    return net.name() +
+           " was compiled with gradients for float32 (2, 3) at recording_log_test.cpp:" + std::to_string(at) +
+           ", " + rest;
+  };
+  CHECK(sentences[1] ==
+        with_gradients(line, "forward part, because this is the first call that wants gradients"));
+  CHECK(sentences[2] ==
+        with_gradients(line + 1, "backward part, because this is the first backward pass of such a call"));
 }
 
 // Run with KILN_LOG=compile or KILN_LOG=compile,json, see CMakeLists.txt.
@@ -108,6 +119,43 @@ TEST_CASE("the log has each recording", "[.log]") {
     CHECK(object.at("recording").at("network") == net.name());
   }
   CHECK(recordings == std::vector<std::string>{reason_of(net, 0).str(), reason_of(net, 1).str()});
+}
+
+TEST_CASE("the log has the reason of each compilation with gradients", "[.log]") {
+  Deep net;
+  net.initialize();
+  net.hybridize();
+  unsigned line = 0;
+  const auto reasons = [&](bool of_input) {
+    const LogLines lines;
+    const autograd::Record record(false);
+    const Tensor x = ones({2, 3});
+    if (of_input) x.attach_grad();
+    line = std::source_location::current().line() + 1;
+    const Tensor y = net(x);
+    y.backward();
+    return lines.with(net.name() +
+                      " was compiled with gradients for float32 (2, 3) at recording_log_test.cpp:");
+  };
+  const auto part = [&](unsigned at, const std::string& rest) {
+    return Contains(":" + std::to_string(at) + ", " + rest);
+  };
+  net(ones({2, 3}));
+  const std::vector<std::string> first = reasons(false);
+  REQUIRE(first.size() == 2);
+  CHECK_THAT(first[0], part(line, "forward part, because this is the first call that wants gradients"));
+  CHECK_THAT(first[1],
+             part(line + 1, "backward part, because this is the first backward pass of such a call"));
+  const std::vector<std::string> again = reasons(false);  // parameters that were not written are packed
+  REQUIRE(again.size() == 1);
+  CHECK_THAT(again[0], part(line, "forward part for parameters that stay, because its parameters were not "));
+  CHECK(reasons(false).empty());
+  const std::vector<std::string> input = reasons(true);
+  REQUIRE(input.size() == 2);
+  CHECK_THAT(input[0],
+             part(line, "forward part, because the gradient of 'data' is wanted and was not; remedy: "));
+  CHECK_THAT(input[1],
+             part(line + 1, "backward part, because this is the first backward pass of such a call"));
 }
 
 TEST_CASE("the log tells the option of a parameter that a training step reads", "[.log]") {
