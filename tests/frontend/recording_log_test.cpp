@@ -129,7 +129,7 @@ TEST_CASE("the log has the reason of each compilation with gradients", "[.log]")
   const auto reasons = [&](bool of_input) {
     const LogLines lines;
     const autograd::Record record(false);
-    const Tensor x = ones({2, 3});
+    Tensor x = ones({2, 3});
     if (of_input) x.attach_grad();
     line = std::source_location::current().line() + 1;
     const Tensor y = net(x);

@@ -272,6 +272,11 @@ TEST_CASE("arrays, copies, dropped recordings, and networks that change themselv
   const Scale copy = one;
   copy(ones({3}));
   CHECK(only(copy, Kind::copy) == "this copy of the block has no recordings yet, but other copies have");
+  const Scale second = one;
+  second(ones({3}));  // with the code of the other copy
+  CHECK(second.compiled_calls().size() == 2);
+  CHECK(only(second, Kind::copy) == "this copy of the block has no recordings yet, but other copies have");
+  CHECK(last_reason(second).line != last_reason(copy).line);
   one(ones({4}));
   one(ones({2}));
   CHECK(only(one, Kind::dropped) == "its recording was dropped, as the one that was called longest ago");
