@@ -29,7 +29,7 @@ PartPurpose purpose_of(const std::string& network, const std::string& inputs) {
   };
 }
 
-/// The inputs of which one of both calls wants a gradient.
+/// The inputs whose gradient only one of both calls wants.
 std::vector<std::size_t> wanted_by_one(const std::vector<std::int64_t>& a,
                                        const std::vector<std::int64_t>& b) {
   std::vector<std::size_t> inputs;
