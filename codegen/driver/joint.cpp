@@ -6,6 +6,7 @@
 #include "passes/joint.h"
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
+#include "runtime/log.h"
 
 #include <llvm/ADT/BitVector.h>
 #include <mlir/Bytecode/BytecodeWriter.h>
@@ -59,11 +60,9 @@ void unmark_parameters(mlir::func::FuncOp forward, llvm::ArrayRef<std::uint32_t>
   for (const std::uint32_t i : trained) forward.removeArgAttr(i, ir::parameter_attr);
 }
 
-/// The options of a part of joint code, whose purpose says which part it is.
-CompileOptions options_of_part(CompileOptions options, std::string_view part) {
-  std::string& text = options.purpose.text;
-  if (!text.empty()) text += fmt::format("; with gradients, {}", part);
-  return options;
+/// Logs why a part was compiled, after the line with its cost.
+void log_purpose(const CompilePurpose& purpose) {
+  if (log_enabled(LogCategory::compile)) log_info(LogCategory::compile, purpose.text);
 }
 
 /// The joint function of the graph, in two.
@@ -79,11 +78,12 @@ passes::CutJoint cut_graph(const ir::Graph& graph, const ir::GradientRequest& re
 
 }  // namespace
 
-JointCode::JointCode(Entries entries, const CompileOptions& options)
+JointCode::JointCode(Entries entries, const CompileOptions& options, PartPurpose purpose)
     : saved_bytes(static_cast<std::size_t>(entries.forward_code->plan().saved_bytes)),
       recomputed_bytes(entries.recomputed_bytes),
       entries_(std::move(entries)),
-      options_(options) {
+      options_(options),
+      purpose_(std::move(purpose)) {
   options_.stages = nullptr;
 }
 
@@ -93,7 +93,9 @@ const Executable& JointCode::forward(std::uint64_t versions) const {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   if (!prepacking_)
-    prepacking_ = compile(entries_.forward_code->plan().name, "forward part for parameters that stay",
+    prepacking_ = compile(entries_.forward_code->plan().name,
+                          purpose_("forward part for parameters that stay",
+                                   "its parameters were not written since the call before"),
                           entries_.forward, {});
   return *prepacking_;
 }
@@ -103,20 +105,27 @@ std::shared_ptr<const Executable> JointCode::backward(const std::vector<bool>& r
   const std::lock_guard lock(mutex_);
   for (const auto& [known, executable] : compiled_)
     if (known == running) return executable;
+  const auto added = llvm::count(running, true);
+  const std::string because =
+      compiled_.empty() ? std::string("this is the first backward pass of such a call")
+                        : fmt::format("{} of its {} gradients have terms of other calls or passes already",
+                                      added == 0 ? "none" : std::to_string(added), llvm::count(sums, true));
   compiled_.emplace_back(
       running,
       compile(entries_.forward_code->plan().name + "_backward",
-              llvm::is_contained(running, true) ? "backward part that adds to gradients" : "backward part",
+              purpose_(added > 0 ? "backward part that adds to gradients" : "backward part", because),
               entries_.backward, [&](mlir::func::FuncOp f) { drop_running(f, running, entries_.saved); }));
   return compiled_.back().second;
 }
 
 std::shared_ptr<const Executable> JointCode::compile(
-    const std::string& name, std::string_view part, const std::string& bytecode,
+    const std::string& name, CompilePurpose purpose, const std::string& bytecode,
     const std::function<void(mlir::func::FuncOp)>& edit) const {
   std::shared_ptr<const Executable> executable;
-  codegen::run_compilation(name, 2 * entries_.forward_code->plan().steps.size(),
-                           options_of_part(options_, part), [&](const codegen::Compilation& c) {
+  CompileOptions options = options_;
+  options.purpose = std::move(purpose);
+  codegen::run_compilation(name, 2 * entries_.forward_code->plan().steps.size(), options,
+                           [&](const codegen::Compilation& c) {
                              auto module = mlir::parseSourceString<mlir::ModuleOp>(bytecode, &c.context);
                              if (!module) fail_internal("an entry of {} could not be read", name);
                              if (edit) edit(function_of(*module));
@@ -124,13 +133,16 @@ std::shared_ptr<const Executable> JointCode::compile(
                                c.stages->report()->is_backward = true;
                              executable = codegen::compile_module(*module, c);
                            });
+  log_purpose(options.purpose);
   return executable;
 }
 
 std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir::GradientRequest& request,
-                                               Recompute policy, const CompileOptions& options) {
+                                               Recompute policy, const CompileOptions& options,
+                                               std::string_view because, const PartPurpose& purpose) {
   std::shared_ptr<JointCode> code;
-  const CompileOptions of_forward = options_of_part(options, "forward part");
+  CompileOptions of_forward = options;
+  of_forward.purpose = purpose("forward part", because);
   codegen::run_compilation(
       graph.name, 3 * graph.nodes.size(), of_forward, [&](const codegen::Compilation& c) {
         passes::CutJoint cut = cut_graph(graph, request, policy, c);
@@ -139,12 +151,13 @@ std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir:
                                    bytecode_of(*cut.backward), cut.saved, cut.recomputed_bytes};
         unmark_parameters(function_of(*cut.forward), trained);
         entries.forward_code = codegen::compile_module(*cut.forward, c);
-        code = std::make_shared<JointCode>(std::move(entries), options);
+        code = std::make_shared<JointCode>(std::move(entries), options, purpose);
         code->trained = std::move(trained);
         code->inputs = std::move(cut.inputs);
         code->outputs = std::move(cut.outputs);
         code->sums = std::move(cut.sums);
       });
+  log_purpose(of_forward.purpose);
   return code;
 }
 

@@ -22,6 +22,10 @@ class FuncOp;
 
 namespace kiln {
 
+/// The purpose of compiling a part of joint code, "backward part". `because`: a clause, "this is the first
+/// backward pass". Called on the thread that compiles, at that time.
+using PartPurpose = std::function<CompilePurpose(std::string_view part, std::string_view because)>;
+
 /// The code of a recorded call: the two entries of one joint function (ir/build.h), which passes/joint.h cut.
 /// A call runs the forward entry, and keeps the saved part of the arena until a backward pass runs the
 /// backward entry, which overwrites it. Immutable except for code that is compiled at first use. Any thread
@@ -35,7 +39,7 @@ class JointCode {
     std::string forward, backward;
     std::size_t saved = 0, recomputed_bytes = 0;
   };
-  JointCode(Entries entries, const CompileOptions& options);
+  JointCode(Entries entries, const CompileOptions& options, PartPurpose purpose);
   JointCode(const JointCode&) = delete;
 
   /// From the graph's inputs to its outputs and the saved values. `versions`: the sum of the versions of the
@@ -55,12 +59,13 @@ class JointCode {
   std::vector<std::uint32_t> trained;  ///< inputs of the graph: parameters that want a gradient
 
  private:
-  std::shared_ptr<const Executable> compile(const std::string& name, std::string_view part,
+  std::shared_ptr<const Executable> compile(const std::string& name, CompilePurpose purpose,
                                             const std::string& bytecode,
                                             const std::function<void(mlir::func::FuncOp)>& edit) const;
 
   Entries entries_;
   CompileOptions options_;
+  PartPurpose purpose_;
   mutable std::atomic<std::uint64_t> versions_{0};  // of the last call; a sum of versions is not 0
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Executable> prepacking_;  // the forward entry that prepacks all parameters
@@ -68,10 +73,11 @@ class JointCode {
 };
 
 /// Compiles the forward entry of the graph with the gradients of `request`, whose heads are the graph's
-/// outputs, then its writes; `request.running` does not matter. Throws kiln::Error.
+/// outputs, then its writes; `request.running` does not matter. `because`: why, for `purpose`. The log has
+/// the purpose of each part. Throws kiln::Error.
 std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir::GradientRequest& request,
-                                               Recompute policy,
-                                               const CompileOptions& options = default_options());
+                                               Recompute policy, const CompileOptions& options,
+                                               std::string_view because, const PartPurpose& purpose);
 
 /// Compiles both entries up to their plans, the backward one for the running sums of `request`, for the texts
 /// of the stages: for GPUs too.

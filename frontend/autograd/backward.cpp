@@ -4,6 +4,7 @@
 #include "frontend/autograd/expand.h"
 #include "frontend/autograd/function_call.h"
 #include "frontend/call/array_call.h"
+#include "frontend/call/call_site.h"
 #include "frontend/call/invoke.h"
 #include "frontend/call/op_named.h"
 #include "frontend/call/trace.h"
@@ -264,7 +265,11 @@ class Pass {
     std::vector<bool> running;
     for (std::size_t i = 0; i < sums.links.size(); ++i)
       running.push_back(joint.sums[i] && sum_of(sums.links[i]).defined());
-    const std::shared_ptr<const Executable> executable = joint.backward(running);
+    const auto backward = [&] {
+      const CallSite site(std::nullopt, where_);
+      return joint.backward(running);
+    };
+    const std::shared_ptr<const Executable> executable = backward();
     ArrayCall code(*executable);
     ArgumentList arguments(code);
     std::vector<Tensor> alive;  // until the code has run

@@ -1,9 +1,12 @@
 // Finds or compiles the joint code of a recorded call.
 #include "frontend/autograd/joint_codes.h"
 
+#include "frontend/call/call_site.h"
+#include "frontend/call/line.h"
 #include "runtime/fork_gate.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <span>
 
 namespace kiln::detail {
@@ -15,7 +18,51 @@ void add_missing(std::vector<std::int64_t>& list, std::span<const std::int64_t> 
     if (std::find(list.begin(), list.end(), i) == list.end()) list.push_back(i);
 }
 
+/// The purposes of the parts of a recording's code, at the program's line that needs them.
+PartPurpose purpose_of(const std::string& network, const std::string& inputs) {
+  return [=](std::string_view part, std::string_view because) {
+    std::string line = line_prefix(CallSite::caller());
+    if (line.ends_with(": ")) line.resize(line.size() - 2);
+    return CompilePurpose{inputs, fmt::format("gradients {}", part),
+                          fmt::format("{} was compiled with gradients for {}{}, {}, because {}", network,
+                                      inputs, line.empty() ? "" : " at " + line, part, because)};
+  };
+}
+
+/// The inputs whose gradient only one of both calls wants.
+std::vector<std::size_t> wanted_by_one(const std::vector<std::int64_t>& a,
+                                       const std::vector<std::int64_t>& b) {
+  std::vector<std::size_t> inputs;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if ((a[i] == ir::GradientRequest::none) != (b[i] == ir::GradientRequest::none)) inputs.push_back(i);
+  return inputs;
+}
+
 }  // namespace
+
+JointCodes::JointCodes(ir::Graph graph, Recompute policy, const CompileOptions& options)
+    : graph_(std::move(graph)),
+      policy_(policy),
+      options_(options),
+      purpose_(purpose_of(graph_.name, options.purpose.inputs)) {}
+
+std::string JointCodes::reason(const std::vector<std::int64_t>& sums) const {
+  if (known_.empty()) return "this is the first call that wants gradients";
+  std::vector<std::size_t> nearest = wanted_by_one(known_[0].sums, sums);
+  for (const Known& k : known_)
+    if (auto inputs = wanted_by_one(k.sums, sums); inputs.size() < nearest.size())
+      nearest = std::move(inputs);
+  if (nearest.empty()) return "its arrays share gradients in another way";
+  constexpr std::size_t most = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, nearest.size()); ++i) {
+    const bool now = sums[nearest[i]] != ir::GradientRequest::none;
+    text += fmt::format("{}the gradient of '{}' {}", i == 0 ? "" : " and ", graph_.inputs[nearest[i]]->name,
+                        now ? "is wanted and was not" : "is not wanted and was");
+  }
+  if (nearest.size() > most) text += fmt::format(" and {} more differences", nearest.size() - most);
+  return text + "; remedy: attach gradients to the same arrays in each call";
+}
 
 JointCodes::Known* JointCodes::find(const std::vector<std::int64_t>& sums) {
   const auto found =
@@ -27,7 +74,9 @@ const JointCodes::Pair& JointCodes::expected(const GradientCode::Known& recorded
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   Known* k = find(recorded.request.sums);
+  std::string because;
   if (!k) {
+    because = reason(recorded.request.sums);
     k = &known_.emplace_back(Known{recorded.request.sums, recorded.request.heads, {}});
     for (std::size_t i = 0; i < k->heads.size(); ++i) {
       const std::size_t results = graph_.outputs.size();  // then come the values that are written
@@ -39,7 +88,8 @@ const JointCodes::Pair& JointCodes::expected(const GradientCode::Known& recorded
   for (const Pair& pair : k->pairs)
     if (pair.request.heads == k->heads) return pair;
   ir::GradientRequest request{k->heads, recorded.request.sums, recorded.request.running};
-  auto code = compile_joint(graph_, request, policy_, options_);
+  if (because.empty()) because = "the last backward pass had gradients of other results";
+  auto code = compile_joint(graph_, request, policy_, options_, because, purpose_);
   latest_ = code;
   ir::GradientUses uses = recorded.uses;
   add_missing(uses.inputs, code->inputs);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,9 +20,8 @@ namespace kiln::detail {
 /// call expects all. A backward pass that finds other outputs recomputes the call (`_vjp`). Any thread.
 class JointCodes {
  public:
-  /// The arguments of compile_joint().
-  JointCodes(ir::Graph graph, Recompute policy, const CompileOptions& options)
-      : graph_(std::move(graph)), policy_(policy), options_(options) {}
+  /// Arguments of compile_joint(). `options`: their purpose has the inputs of the recording.
+  JointCodes(ir::Graph graph, Recompute policy, const CompileOptions& options);
 
   /// A compiled pair and the outputs that get a gradient in it. Stays where it is.
   struct Pair {
@@ -44,10 +44,13 @@ class JointCodes {
     std::deque<Pair> pairs;
   };
   Known* find(const std::vector<std::int64_t>& sums);
+  /// Why calls that want `sums`, which are not known, need code: a clause.
+  std::string reason(const std::vector<std::int64_t>& sums) const;
 
   ir::Graph graph_;
   Recompute policy_;
   CompileOptions options_;
+  PartPurpose purpose_;
   mutable Mutex mutex_;
   std::shared_ptr<const JointCode> latest_;
   std::deque<Known> known_;

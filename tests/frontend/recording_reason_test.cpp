@@ -1,16 +1,13 @@
 // Why a call was recorded: the difference from the nearest earlier recording, its cost and its remedy.
 #include "function_net.h"
-#include "temporary_folder.h"
+#include "log_lines.h"
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <source_location>
 
 using namespace kiln;
 using Catch::Contains;
 using Kind = RecordingReason::Kind;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -59,17 +56,6 @@ Deep hybridized_deep() {
   net(ones({2, 3}));
   return net;
 }
-
-/// All lines of the log in its lifetime.
-struct Lines {
-  std::vector<std::string> all, warnings;
-  Lines() {
-    set_log_sink([this](LogLevel level, std::string_view line) {
-      (level == LogLevel::warning ? warnings : all).emplace_back(line);
-    });
-  }
-  ~Lines() { set_log_sink({}); }
-};
 
 }  // namespace
 
@@ -180,12 +166,47 @@ TEST_CASE("changes that leave the network as it was are named") {
   weighted(ones({2, 3}));
   const std::string name = "the parameter '" + weighted.weight.name() + "' ";
   weighted.weight.set_lr_mult(0.25);
+  weighted.weight.set_lr_mult(1);
   weighted(ones({2, 3}));
-  CHECK(only(weighted, Kind::parameter) == name + "has another lr_mult, which hybrid_forward reads");
+  CHECK(only(weighted, Kind::parameter) == "the lr_mult of " + name + "was set again");
   weighted.weight = Parameter("other", {2, 3});
   weighted.weight.initialize();
   weighted(ones({2, 3}));
   CHECK(only(weighted, Kind::parameter) == name + "was replaced");
+}
+
+TEST_CASE("of a parameter, only the options that hybrid_forward reads count") {
+  struct Read : HybridBlock {
+    Parameter weight = params().get("weight", {2}), other = params().get("other", {2});
+    Tensor hybrid_forward(F&, const Tensor& x) override {
+      const bool trained = other.grad_req() != GradReq::null;
+      return trained ? x * weight : x + weight * static_cast<float>(other.wd_mult());
+    }
+  };
+  Read net;
+  net.initialize();
+  net.hybridize();
+  net(ones({2}));
+  const std::uint64_t made = stats().recordings_made;
+  net.other.set_lr_mult(5);
+  net.other.set_wd_mult(5);
+  net.weight.set_grad_req(GradReq::null);
+  net(ones({2}));
+  CHECK(stats().recordings_made == made);
+
+  net.other.set_grad_req(GradReq::null);
+  net(ones({2}));
+  const std::string of_other = " of the parameter '" + net.other.name() + "' was ";
+  CHECK(only(net, Kind::parameter) == "the grad_req" + of_other + "write and is null");
+  CHECK(last_reason(net).differences[0].was == "write");
+  CHECK(last_reason(net).differences[0].now == "null");
+  CHECK(last_reason(net).remedy == "call set_grad_req() before the first call");
+  net.other.set_wd_mult(0.5);
+  net(ones({2}));
+  CHECK(only(net, Kind::parameter) == "the wd_mult" + of_other + "5 and is 0.5");
+  CHECK(last_reason(net).remedy == "call set_wd_mult() before the first call");
+  net(ones({3, 2}));
+  CHECK(only(net, Kind::shape) == "the shape of input 0 was (2,) and is (3, 2)");
 }
 
 TEST_CASE("a replaced parameter is named, and the one in its place") {
@@ -251,6 +272,11 @@ TEST_CASE("arrays, copies, dropped recordings, and networks that change themselv
   const Scale copy = one;
   copy(ones({3}));
   CHECK(only(copy, Kind::copy) == "this copy of the block has no recordings yet, but other copies have");
+  const Scale second = one;
+  second(ones({3}));  // with the code of the other copy
+  CHECK(second.compiled_calls().size() == 2);
+  CHECK(only(second, Kind::copy) == "this copy of the block has no recordings yet, but other copies have");
+  CHECK(last_reason(second).line != last_reason(copy).line);
   one(ones({4}));
   one(ones({2}));
   CHECK(only(one, Kind::dropped) == "its recording was dropped, as the one that was called longest ago");
@@ -266,7 +292,7 @@ TEST_CASE("arrays, copies, dropped recordings, and networks that change themselv
   Restless restless;
   restless.hybridize();
   restless(ones({2}));
-  const Lines lines;
+  const LogLines lines;
   for (int i = 0; i < 20; ++i) restless(ones({2}));
   REQUIRE(lines.warnings.size() == 1);
   CHECK_THAT(lines.warnings[0], Contains("hybrid_forward changed the network while it was recorded"));
@@ -275,7 +301,7 @@ TEST_CASE("arrays, copies, dropped recordings, and networks that change themselv
 TEST_CASE("one warning past 16 recordings, with the extent that varies") {
   Scale net;
   net.hybridize();
-  const Lines lines;
+  const LogLines lines;
   unsigned line = 0;
   const auto call = [&](std::int64_t rows) {
     line = std::source_location::current().line() + 1;
@@ -311,90 +337,4 @@ TEST_CASE("a reason as JSON") {
   CHECK(difference.at("what") == "the Attr 'scale' of the block 'last'");
   CHECK(difference.at("was") == "2");
   CHECK(difference.at("now") == "3");
-}
-
-TEST_CASE("folders of dumps are named by network, signature and reason, and have an index") {
-  const TemporaryFolder folder;
-  Deep net;
-  net.initialize();
-  net.hybridize({.dump_dir = folder.path.string()});
-  net(ones({2, 3}));
-  net(ones({5, 3}));
-  net.last->scale = 3;
-  net(ones({5, 3}));
-  std::vector<std::string> lines;
-  std::ifstream index(folder.path / "index.txt");
-  for (std::string line; std::getline(index, line);) lines.push_back(line);
-  REQUIRE(lines.size() == 3);
-  const char* const ends[] = {"_float32-2x3_first-call", "_float32-5x3_axis-0-of-input-0",
-                              "_float32-5x3_Attr-scale-of-the-block-last"};
-  for (std::size_t i = 0; i < 3; ++i) {
-    INFO(lines[i]);
-    const std::string name = lines[i].substr(0, lines[i].find(": "));
-    CHECK(name.substr(3) == "_" + net.name() + ends[i]);
-    CHECK(fs::file_size(folder.path / name / "7_plan.txt") > 0);
-    CHECK(lines[i].find(net.name() + " was recorded for float32 (") == name.size() + 2);
-  }
-  net.cast(DType::f64);
-  net.cast(DType::f32);
-  net(ones({5, 3}));  // its code exists: the recording is listed, and has no folder
-  std::ifstream again(folder.path / "index.txt");
-  std::string last;
-  for (std::string line; std::getline(again, line);) last = line;
-  CHECK_THAT(last, Contains("(no folder: equal code exists): " + net.name()) && Contains("was cast"));
-}
-
-TEST_CASE("the index of dumps tells code with gradients from code without") {
-  const TemporaryFolder folder;
-  Deep net;
-  net.initialize();
-  net.hybridize({.dump_dir = folder.path.string()});
-  const Tensor x = ones({2, 3});
-  net(x);
-  {
-    const autograd::Record record(false);
-    net(x).backward();
-  }
-  std::vector<std::string> sentences;
-  std::ifstream index(folder.path / "index.txt");
-  for (std::string line; std::getline(index, line);) sentences.push_back(line.substr(line.find(": ") + 2));
-  REQUIRE(sentences.size() == 3);
-  CHECK(sentences[0].ends_with("because this is the first call"));
-  CHECK(sentences[1] == sentences[0] + "; with gradients, forward part");
-  CHECK(sentences[2] == sentences[0] + "; with gradients, backward part");
-}
-
-// Run with KILN_LOG=compile or KILN_LOG=compile,json, see CMakeLists.txt.
-TEST_CASE("the log has each recording", "[.log]") {
-  const bool json = std::string_view(std::getenv("KILN_LOG")) == "compile,json";
-  Scale net;
-  net.hybridize();
-  const Lines lines;
-  net(ones({2, 3}));
-  net(ones({2, 4}));
-  std::vector<std::string> recordings;
-  for (const std::string& line : lines.all) {
-    if (!json) {
-      CHECK(line.starts_with("kiln: compile: "));
-      if (line.find(" was recorded for ") != std::string::npos) recordings.push_back(line.substr(15));
-      continue;
-    }
-    const auto object = nlohmann::json::parse(line);
-    CHECK(object.at("category") == "compile");
-    if (!object.contains("recording")) continue;
-    recordings.push_back(object.at("text"));
-    CHECK(object.at("recording").at("network") == net.name());
-  }
-  CHECK(recordings == std::vector<std::string>{reason_of(net, 0).str(), reason_of(net, 1).str()});
-}
-
-TEST_CASE("the log has the recordings of checks", "[.log]") {
-  Scale net;
-  net.hybridize({.check = Check::recording});
-  net(ones({2}));
-  const Lines lines;
-  net(ones({2}));
-  REQUIRE(lines.all.size() == 1);
-  CHECK_THAT(lines.all[0],
-             Contains(net.name() + ": recorded again for float32 (2,), as Check::recording asks"));
 }

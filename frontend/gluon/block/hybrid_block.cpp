@@ -63,6 +63,29 @@ class NoForm final : public Error {
   using Error::Error;
 };
 
+using Recordings = std::vector<std::shared_ptr<const detail::TracedCall>>;
+
+/// The valid recordings of the block, oldest first. Of several with the same code, one that is in `own`, else
+/// the oldest.
+Recordings listed_recordings(BlockState& s, const Recordings& own) {
+  const auto is_own = [&](const auto& call) { return std::find(own.begin(), own.end(), call) != own.end(); };
+  Recordings listed;
+  const std::lock_guard lock(s.recordings_mutex);
+  for (const auto& weak : s.recordings) {
+    const std::shared_ptr<const detail::TracedCall> call = weak.lock();
+    if (!s.active || !call || !call->current()) continue;
+    const auto same = std::find_if(listed.begin(), listed.end(), [&](const auto& other) {
+      return call->executable && other->executable == call->executable;
+    });
+    if (same != listed.end()) {
+      if (is_own(*same) || !is_own(call)) continue;
+      listed.erase(same);
+    }
+    listed.push_back(call);
+  }
+  return listed;
+}
+
 }  // namespace
 
 Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
@@ -96,14 +119,9 @@ Tensors BlockAccess::run(HybridBlock& b, const Tensors& inputs) {
 std::vector<CompiledCall> HybridBlock::compiled_calls() const {
   BlockState& s = state();
   std::vector<CompiledCall> out;
-  std::vector<const Executable*> codes;
-  const std::lock_guard lock(s.recordings_mutex);
-  for (const auto& weak : s.recordings) {
-    const auto call = weak.lock();
-    if (!s.active || !call || !call->current()) continue;
+  const CachedCall* const calls = calls_.find();
+  for (const auto& call : listed_recordings(s, calls ? calls->recordings() : Recordings())) {
     const Executable* const code = call->executable.get();
-    if (code && std::find(codes.begin(), codes.end(), code) != codes.end()) continue;  // a copy's
-    codes.push_back(code);
     CompiledCall& c = out.emplace_back();
     c.inputs = call->signature.inputs_str();
     c.train = call->signature.train;

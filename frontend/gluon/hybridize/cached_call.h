@@ -271,6 +271,11 @@ class CachedCall {
   Tensors call(HybridBlock& block, std::span<const Tensor> inputs);
   /// The recording of such a call; recorded and compiled if it does not exist.
   std::shared_ptr<const detail::TracedCall> prepare(HybridBlock& block, std::span<const Tensor> inputs);
+  /// All recordings of the object, valid or stale, oldest first.
+  std::vector<std::shared_ptr<const detail::TracedCall>> recordings() const {
+    const std::lock_guard lock(mutex_);
+    return published_calls();
+  }
 
  private:
   /// Valid during the caller's section of Domain::recordings, or under the lock.

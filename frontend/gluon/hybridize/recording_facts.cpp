@@ -24,7 +24,7 @@ bool same(const std::weak_ptr<const void>& a, const std::weak_ptr<const void>& b
 bool same(const NetworkFacts& a, const NetworkFacts& b) {
   const auto equal = [](const Param& x, const Param& y) {
     return x.name == y.name && same(x.state, y.state) && x.dtype == y.dtype && x.device == y.device &&
-           x.changes == y.changes && x.option_changes == y.option_changes;
+           x.changes == y.changes;
   };
   return a.parts == b.parts && std::equal(a.parameters.begin(), a.parameters.end(), b.parameters.begin(),
                                           b.parameters.end(), equal);
@@ -64,9 +64,8 @@ std::vector<Param> params_of(const HybridBlock& block) {
   std::vector<Param> params;
   for (const Parameter& p : block.collect_params()) {
     const std::shared_ptr<ParameterState>& state = ParameterAccess::handle(p);
-    params.push_back({p.name(), state, p.dtype(), p.device(), state->revision->count(),
-                      state->options_revision->count(), state->revision->latest(),
-                      state->options_revision->latest()});
+    params.push_back(
+        {p.name(), state, p.dtype(), p.device(), state->revision->count(), state->revision->latest()});
   }
   return params;
 }
@@ -91,6 +90,7 @@ class FactComparison {
       add(Kind::own_change, "hybrid_forward changed the network while it was recorded");
     if (now_.network != was_.network) compare_networks();
     compare_attributes();
+    compare_parameter_options();
     compare_options();
     if (same_call && found_.empty()) compare_arrays();
     if (same_call && found_.empty()) add_other_change();
@@ -134,9 +134,9 @@ class FactComparison {
       add(Kind::device, "the device of the inputs", a.device.str(), b.device.str());
     if (a.train != b.train) add(Kind::train, "the training mode", on_or_off(a.train), on_or_off(b.train));
     if (a.numpy != b.numpy) add(Kind::numpy_mode, "numpy mode", on_or_off(a.numpy), on_or_off(b.numpy));
-    if (a.precision != b.precision)
-      add(Kind::precision, "the precision of products", std::string(name_of(a.precision)),
-          std::string(name_of(b.precision)));
+    if (was_.precision != now_.precision)
+      add(Kind::precision, "the precision of products", std::string(name_of(was_.precision)),
+          std::string(name_of(now_.precision)));
     if (was_.recording != now_.recording && was_.recording && now_.recording)
       add(Kind::recording, "the recording for gradients", on_or_off(*was_.recording),
           on_or_off(*now_.recording));
@@ -220,6 +220,25 @@ class FactComparison {
         if (a.what == b.what && a.value != b.value) add(Kind::attribute, b.what, a.value, b.value);
   }
 
+  /// "the lr_mult of the parameter 'net0_weight'"
+  static std::string title(const OptionRead& read) {
+    return fmt::format("the {} of the parameter '{}'", read.option, read.name);
+  }
+
+  /// Calls `tell` with each option that both recordings read.
+  template <class Tell>
+  void for_each_option(const Tell& tell) const {
+    for (const OptionRead& b : now_.options_read)
+      for (const OptionRead& a : was_.options_read)
+        if (a.option == b.option && same(a.parameter, b.parameter)) tell(a, b);
+  }
+
+  void compare_parameter_options() {
+    for_each_option([&](const OptionRead& a, const OptionRead& b) {
+      if (a.value != b.value) add(Kind::parameter, title(b), a.value, b.value);
+    });
+  }
+
   void compare_arrays() {
     const auto other = [](const RecordingFacts::Array& a, const RecordingFacts::Array& b) {
       return !same(a.array, b.array);
@@ -242,15 +261,14 @@ class FactComparison {
                    fmt::format("the block {} {}", b.parts[i].name, b.parts[i].latest_change));
     for (std::size_t i = 0; i < a.parameters.size(); ++i) {
       const Param* const later = find_param(b.parameters, a.parameters[i], i);
-      if (!later) continue;
-      const Param &x = a.parameters[i], &y = *later;
-      if (x.changes != y.changes)
-        return add(kind_of_change(y.latest_change, Kind::parameter),
-                   fmt::format("the parameter '{}' {}", y.name, y.latest_change));
-      if (x.option_changes != y.option_changes)
-        return add(Kind::parameter, fmt::format("the parameter '{}' {}, which hybrid_forward reads", y.name,
-                                                y.latest_option_change));
+      if (later && a.parameters[i].changes != later->changes)
+        return add(kind_of_change(later->latest_change, Kind::parameter),
+                   fmt::format("the parameter '{}' {}", later->name, later->latest_change));
     }
+    for_each_option([&](const OptionRead& x, const OptionRead& y) {
+      if (found_.empty() && x.changes != y.changes) add(Kind::parameter, title(y) + " was set again");
+    });
+    if (!found_.empty()) return;
     if (was_.read.size() != now_.read.size() || was_.captured.size() != now_.captured.size())
       return add(Kind::array, "hybrid_forward reads other arrays");
     add(Kind::dropped, "its recording was dropped, as the one that was called longest ago");
@@ -268,6 +286,8 @@ RecordingFacts::RecordingFacts(const HybridBlock& block, const TracedCall& call,
       hybridized(BlockAccess::state(block).hybridized->count()),
       recording(call.asked_recording),
       histories(call.histories),
+      precision(call.precision()),
+      options_read(call.dependencies.options()),
       changed_itself(!call.dependencies.unchanged() || !call.dependencies.alive()) {
   auto facts = std::make_shared<NetworkFacts>();
   NetworkParts tree;

@@ -28,8 +28,8 @@ struct NetworkFacts {
     std::weak_ptr<const void> state;  ///< the identity
     DType dtype;
     Device device;
-    std::uint64_t changes = 0, option_changes = 0;
-    std::string_view latest_change, latest_option_change;
+    std::uint64_t changes = 0;
+    std::string_view latest_change;
   };
   std::vector<Part> parts;
   std::vector<Param> parameters;
@@ -43,11 +43,13 @@ struct RecordingFacts {
   std::optional<bool> recording;
   std::vector<TracedCall::History> histories;
   std::shared_ptr<const NetworkFacts> network;
+  Precision precision;  ///< of the code
   struct Attribute {
     std::string what;  ///< "the Attr 'scale' of the block 'net0'"
     std::string value;
   };
   std::vector<Attribute> attributes;
+  std::vector<OptionRead> options_read;  ///< of parameters
   struct Array {
     std::string name;
     std::weak_ptr<const void> array;  ///< the identity

@@ -1,5 +1,6 @@
 // The words of RecordingReason: kinds, remedies, sentence and JSON.
 #include "frontend/gluon/hybridize/recording_remedy.h"
+#include "frontend/gluon/parameter/parameter_state.h"
 
 #include <kiln/compiled_call.h>
 
@@ -59,6 +60,9 @@ static_assert(in_order());
 
 std::string detail::remedy_for(const RecordingReason::Difference& d) {
   std::string remedy(words_of(d.kind).remedy);
+  for (const std::string_view option : option_names)
+    if (d.kind == Kind::parameter && d.what.starts_with(fmt::format("the {} of ", option)))
+      remedy = fmt::format("call set_{}() before the first call", option);
   // The last batch of an epoch.
   if (d.kind == Kind::shape && d.what == "axis 0 of input 0")
     remedy += "; a DataLoader with LastBatch::discard or rollover has batches of one size";

@@ -12,7 +12,9 @@
 
 namespace kiln {
 
+using detail::OptionRead;
 using detail::ParameterAccess;
+using detail::ParameterOption;
 using detail::ParameterState;
 
 namespace {
@@ -23,18 +25,42 @@ void check_multipliers(const std::string& name, double lr_mult, double wd_mult) 
     fail("Parameter '{}': wd_mult is {}; it is a finite number, 0 or more", name, wd_mult);
 }
 
-/// An option, which hybrid_forward may read.
+constexpr const char* was_set = "was set again";
+
+/// `value`, an option that hybrid_forward may read.
 template <class T>
-const T& read_option(const ParameterState& p, const T& value) {
-  detail::depend_on(p.options_revision);
+const T& read_option(const std::shared_ptr<ParameterState>& p, ParameterOption option, const T& value) {
+  if (!detail::has_dependencies()) return value;
+  OptionRead read = detail::option_read(p, option);
+  read.changes = p->revision_of(option)->count();
+  detail::depend_on(p->revision_of(option), std::move(read));
   return value;
 }
-void set_number(ParameterState& p, double& option, double v, const char* how) {
-  if (std::bit_cast<std::uint64_t>(std::exchange(option, v)) != std::bit_cast<std::uint64_t>(v))
-    p.options_revision->changed(how);
+void set_number(const ParameterState& p, ParameterOption option, double& number, double v) {
+  if (std::bit_cast<std::uint64_t>(std::exchange(number, v)) != std::bit_cast<std::uint64_t>(v))
+    p.revision_of(option)->changed(was_set);
+}
+
+std::string text_of(const ParameterOptions& options, ParameterOption option) {
+  switch (option) {
+    case ParameterOption::grad_req:
+      return options.grad_req == GradReq::null ? "null" : options.grad_req == GradReq::add ? "add" : "write";
+    case ParameterOption::lr_mult:
+      return fmt::format("{}", options.lr_mult);
+    case ParameterOption::wd_mult:
+      return fmt::format("{}", options.wd_mult);
+    case ParameterOption::init:
+      break;
+  }
+  return options.init.defined() ? options.init.text() : "none";
 }
 
 }  // namespace
+
+OptionRead detail::option_read(const std::shared_ptr<ParameterState>& parameter, ParameterOption option) {
+  return {parameter, parameter->name, option_names[static_cast<std::size_t>(option)],
+          text_of(parameter->options, option)};
+}
 
 Parameter::Parameter(const std::string& name, const Shape& shape, const ParameterOptions& options,
                      std::source_location where)
@@ -67,27 +93,35 @@ Parameter& Parameter::operator=(Parameter&& o) {
 
 const std::string& Parameter::name() const { return state_->name; }
 
-GradReq Parameter::grad_req() const { return read_option(*state_, state_->options.grad_req); }
+GradReq Parameter::grad_req() const {
+  return read_option(state_.get(), ParameterOption::grad_req, state_->options.grad_req);
+}
 void Parameter::set_grad_req(GradReq req) {
   const GradReq now = state_->options.differentiable ? req : GradReq::null;
   if (std::exchange(state_->options.grad_req, now) == now) return;
-  state_->options_revision->changed("has another grad_req");
+  state_->revision_of(ParameterOption::grad_req)->changed(was_set);
   if (is_initialized()) state_->attach_gradient();
 }
-double Parameter::lr_mult() const { return read_option(*state_, state_->options.lr_mult); }
+double Parameter::lr_mult() const {
+  return read_option(state_.get(), ParameterOption::lr_mult, state_->options.lr_mult);
+}
 void Parameter::set_lr_mult(double v, std::source_location where) {
-  at_line(where, [&] { check_multipliers(name(), v, wd_mult()); });
-  set_number(*state_, state_->options.lr_mult, v, "has another lr_mult");
+  at_line(where, [&] { check_multipliers(name(), v, state_->options.wd_mult); });
+  set_number(*state_, ParameterOption::lr_mult, state_->options.lr_mult, v);
 }
-double Parameter::wd_mult() const { return read_option(*state_, state_->options.wd_mult); }
+double Parameter::wd_mult() const {
+  return read_option(state_.get(), ParameterOption::wd_mult, state_->options.wd_mult);
+}
 void Parameter::set_wd_mult(double v, std::source_location where) {
-  at_line(where, [&] { check_multipliers(name(), lr_mult(), v); });
-  set_number(*state_, state_->options.wd_mult, v, "has another wd_mult");
+  at_line(where, [&] { check_multipliers(name(), state_->options.lr_mult, v); });
+  set_number(*state_, ParameterOption::wd_mult, state_->options.wd_mult, v);
 }
-const Initializer& Parameter::init() const { return read_option(*state_, state_->options.init); }
+const Initializer& Parameter::init() const {
+  return read_option(state_.get(), ParameterOption::init, state_->options.init);
+}
 void Parameter::set_init(const Initializer& v) {
   state_->options.init = v;
-  state_->options_revision->changed("has another init");
+  state_->revision_of(ParameterOption::init)->changed(was_set);
 }
 
 std::string Parameter::str() const {

@@ -8,29 +8,41 @@
 #include <kiln/io.h>
 #include <kiln/parameter.h>
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
 namespace kiln::detail {
 
 using HiddenAttrs = std::map<std::string, std::string, std::less<>>;
 
+/// An option that the program may change, and hybrid_forward may read.
+enum class ParameterOption : std::uint8_t { grad_req, lr_mult, wd_mult, init };
+/// Their names, in this order.
+inline constexpr std::array<std::string_view, 4> option_names = {"grad_req", "lr_mult", "wd_mult", "init"};
+
 /// The state shared by all handles of one parameter.
 struct ParameterState {
   ParameterState() = default;
   ~ParameterState() {
     revision->ended();
-    options_revision->ended();
+    for (const auto& option : option_revisions) option->ended();
   }
   ParameterState(const ParameterState&) = delete;
 
   /// Incremented by another array or dtype, and when a handle is rebound to another parameter.
   const std::shared_ptr<Revision> revision = std::make_shared<Revision>();
-  /// Incremented by other options: results do not depend on them, unless hybrid_forward reads them.
-  const std::shared_ptr<Revision> options_revision = std::make_shared<Revision>();
+  /// By option, incremented by another value: results do not depend on it, unless hybrid_forward reads it.
+  const std::array<std::shared_ptr<Revision>, option_names.size()> option_revisions = {
+      std::make_shared<Revision>(), std::make_shared<Revision>(), std::make_shared<Revision>(),
+      std::make_shared<Revision>()};
+  const std::shared_ptr<Revision>& revision_of(ParameterOption option) const {
+    return option_revisions[static_cast<std::size_t>(option)];
+  }
   std::string name;
   Shape shape;
   ParameterOptions options;
@@ -90,6 +102,9 @@ struct ParameterAccess {
   /// Sets values read from a file.
   static void load(const Parameter& p, const Tensor& values, bool cast_dtype);
 };
+
+/// The present value of an option as text.
+OptionRead option_read(const std::shared_ptr<ParameterState>& parameter, ParameterOption option);
 
 /// How messages go on about a file that does not fit, by the call that reads it.
 struct LoadAdvice {

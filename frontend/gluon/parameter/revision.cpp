@@ -32,6 +32,14 @@ void Dependencies::add(AttributeRead read) {
   if (std::none_of(attributes_.begin(), attributes_.end(), known)) attributes_.push_back(std::move(read));
 }
 
+void Dependencies::add(OptionRead read) {
+  const auto known = [&](const OptionRead& r) {
+    return r.option == read.option && !r.parameter.owner_before(read.parameter) &&
+           !read.parameter.owner_before(r.parameter);
+  };
+  if (std::none_of(options_.begin(), options_.end(), known)) options_.push_back(std::move(read));
+}
+
 void Dependencies::settle() {
   std::erase_if(entries_, [](const Entry& e) { return e.alive && !e.revision->alive(); });
   known_.clear();
@@ -54,6 +62,12 @@ bool has_dependencies() { return current != nullptr; }
 
 void depend_on(const std::shared_ptr<Revision>& revision) {
   if (current) current->add(revision);
+}
+
+void depend_on(const std::shared_ptr<Revision>& revision, OptionRead read) {
+  if (!current) return;
+  current->add(revision);
+  current->add(std::move(read));
 }
 
 void depend_on_tree(const BlockState& block) {

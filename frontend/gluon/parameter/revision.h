@@ -63,9 +63,21 @@ struct AttributeRead {
   bool operator==(const AttributeRead&) const = default;
 };
 
+/// The value of an option of a parameter as text, as a recording read it.
+struct OptionRead {
+  std::weak_ptr<const void> parameter;  ///< only compared
+  std::string name;                     ///< of the parameter
+  std::string_view option;              ///< "lr_mult"
+  std::string value;
+  std::uint64_t changes = 0;  ///< of the option until then; 0: a change alone invalidates nothing
+};
+
 /// The revisions of a recording's dependencies at the time of recording.
 class Dependencies {
  public:
+  /// Notes the first value of an option that is read.
+  void add(OptionRead read);
+  const std::vector<OptionRead>& options() const { return options_; }
   /// Notes the first value of an Attr that is read.
   void add(AttributeRead read);
   const std::vector<AttributeRead>& attributes() const { return attributes_; }
@@ -86,6 +98,7 @@ class Dependencies {
   std::vector<Entry> entries_;
   std::unordered_set<const Revision*> known_;
   std::vector<AttributeRead> attributes_;
+  std::vector<OptionRead> options_;
 };
 
 /// During its lifetime, reads on this thread are added to the dependencies.
@@ -103,6 +116,8 @@ class DependencyScope {
 bool has_dependencies();
 /// Makes this thread's recording, if any, depend on it.
 void depend_on(const std::shared_ptr<Revision>& revision);
+/// The same for an option of a parameter, whose value is noted.
+void depend_on(const std::shared_ptr<Revision>& revision, OptionRead read);
 /// The same for a block and its descendants.
 void depend_on_tree(const BlockState& block);
 

@@ -188,10 +188,17 @@ struct TrainStep::State {
     return choice;
   }
 
+  /// Notes the options that choose() reads. The choice is compared apart from the recording.
+  static void note_options(TracedCall& call, const TrainerState& t) {
+    for (const detail::TrainedParameter& p : t.parameters)
+      call.dependencies.add(
+          detail::option_read(ParameterAccess::handle(p.parameter), detail::ParameterOption::grad_req));
+  }
+
   /// That of the network, as line by line.
   Precision precision_of(const TracedCall& call) const {
     const detail::BlockState& state = detail::BlockAccess::state(*net);
-    return state.active && state.options.precision ? *state.options.precision : call.precision();
+    return state.active && state.options.precision ? *state.options.precision : call.signature.precision;
   }
 
   CompiledStep& step_for(std::span<const Tensor> inputs, TrainerState& t, std::source_location where) {
@@ -224,7 +231,9 @@ struct TrainStep::State {
     precision.reset();
     made->call = recorded.call;
     made->precision = precision_of(*made->call);
+    made->call->options.precision = made->precision;
     made->choice = choose(t, where);
+    note_options(*made->call, t);
     RecordingReason& reason = made->call->reason;
     reason = history.reason(block, *made->call, detail::shown_name(*net) + "_step");
     const std::vector<std::size_t>& chosen = made->choice.chosen;

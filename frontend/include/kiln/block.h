@@ -369,7 +369,8 @@ class KILN_API HybridBlock : public Block {
   /// hybrid_forward computes with x.shape(). A warning then names the operators with their lines, and the
   /// file declares its extents: a call of the imported file with others is an error.
   void export_model(const std::string& path_prefix, int epoch = 0, Where where = Where::current()) const;
-  /// The valid recordings of this block and its copies, oldest first, one per signature.
+  /// The valid recordings of this block and its copies, oldest first. Of recordings that share code, only the
+  /// one of this object is listed; if it has none, the oldest.
   std::vector<CompiledCall> compiled_calls() const;
 
   /// Binds a call to its input arrays: `auto step = net.bind({x}); step();` computes net(x) into the same

@@ -33,7 +33,7 @@ struct RecordingReason {
     hook,         ///< a hook was added or removed
     cast,         ///< the dtype of parameters
     moved,        ///< the device of parameters
-    parameter,    ///< a parameter was replaced
+    parameter,    ///< a parameter was replaced, or another value of an option of it was set
     attribute,    ///< the value of an Attr
     array,        ///< an array outside of parameters that hybrid_forward reads was replaced
     elements,     ///< elements that hybrid_forward reads as numbers were written
