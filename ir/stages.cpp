@@ -53,7 +53,8 @@ mlir::LogicalResult verify_stage(mlir::Operation* module, Stage stage) {
     const bool fused = stage == Stage::kernels && llvm::isa<FusionOp>(op->getParentOp());
     const Stage place = fused ? Stage::fusion : stage;
     if (may_stand(op, place)) return mlir::WalkResult::advance();
-    op->emitOpError() << "may not stand in " << name_of(place);
+    op->emitOpError() << "may not stand in " << name_of(place)
+                      << (stage == Stage::graph ? ", which a dump has as its stage kiln" : "");
     return mlir::WalkResult::interrupt();
   });
   return mlir::failure(walked.wasInterrupted());

@@ -2,8 +2,10 @@
 #include "runtime/check.h"
 
 #include "runtime/accelerator.h"
+#include "runtime/messages.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -28,10 +30,15 @@ class Bounds : public Control {
   explicit Bounds(const BoundsCheck& check) : check_(check) {}
 
   void explain(const FailedCheck& failed, FixedText& text) const override {
-    text.add("{}: the index {}, element ", check_.node, failed.value);
+    // The conversion of floating-point indices gives this number for NaN, and for all that are smaller.
+    if (failed.value == std::numeric_limits<std::int64_t>::min())
+      text.add("{}: the index NaN (or {} or less), element ", check_.node, failed.value);
+    else
+      text.add("{}: the index {}, element ", check_.node, failed.value);
     add_place(check_.shape, failed.element, text);
     text.add(" of the indices, is out of range: the axis has {} elements", check_.extent);
     if (check_.extent > 0) text.add(", numbered from 0 to {}", check_.extent - 1);
+    add_number(text, Mistake::no_index);
   }
   std::string_view line() const override { return check_.line; }
 

@@ -41,8 +41,9 @@ MessageDoc doc_of(const MessageRow& r) {
           trimmed(r.wrong),  trimmed(r.right), trimmed(r.remedy)};
 }
 
-/// The number in "KL0101", "kl101" or "101"; -1: none.
+/// The number in "[KL0101]", "KL0101", "kl101" or "101"; -1: none.
 int number_in(std::string_view code) {
+  if (code.size() > 2 && code.front() == '[' && code.back() == ']') code = code.substr(1, code.size() - 2);
   if (code.size() > 2 && std::tolower(code[0]) == 'k' && std::tolower(code[1]) == 'l') code.remove_prefix(2);
   if (code.empty() || code.size() > 4 || code.find_first_not_of("0123456789") != std::string_view::npos)
     return -1;

@@ -3,6 +3,7 @@
 #include "frontend/call/invoke.h"
 
 #include "frontend/call/call_context.h"
+#include "frontend/call/ended_value.h"
 #include "frontend/call/trace.h"
 #include "runtime/messages.h"
 
@@ -27,15 +28,9 @@ bool must_record(const OpCall& call, Trace* trace) {
     }
     if (!array->traced()) continue;
     record = true;
-    const bool known_here =
-        array->trace ? trace && trace->sees(*array) : !trace || !trace->shapes_known() || trace->sees(*array);
-    if (!known_here) {
-      fail(
-          "{}{}: the input {} is <Symbol {}>, a value of another trace: it has no elements here. A tensor "
-          "made inside "
-          "hybrid_forward must not be kept and used after it; return it instead",
-          line_prefix(call.where), call.op.name, input_name(call.op, i), array->value.node->name);
-    }
+    if (!is_known_here(*array, trace))
+      fail_unknown(*array, fmt::format("{}: the input {} is", call.op.name, input_name(call.op, i)),
+                   call.where);
   }
   return record;
 }

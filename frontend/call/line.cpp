@@ -42,10 +42,13 @@ std::string program_path_and_line(std::source_location where) {
   return is_of_program(resolved.file_name()) ? path_and_line(resolved) : std::string();
 }
 
-std::string line_prefix(std::source_location where) {
+std::string program_line(std::source_location where) {
   const std::source_location resolved = CallSite::resolve(where);
-  if (!is_of_program(resolved.file_name())) return {};
-  const std::string line = SourceLocation(resolved).str();
+  return is_of_program(resolved.file_name()) ? SourceLocation(resolved).str() : std::string();
+}
+
+std::string line_prefix(std::source_location where) {
+  const std::string line = program_line(where);
   return line.empty() ? line : line + ": ";
 }
 

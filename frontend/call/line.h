@@ -14,6 +14,8 @@ std::string path_and_line(const SourceLocation& location);
 /// The same of the resolved call site; empty for a line of Kiln's own, or of the standard library.
 std::string program_path_and_line(std::source_location where);
 
+/// "net.cpp:12" of the resolved call site; empty for a line of Kiln's own, or of the standard library.
+std::string program_line(std::source_location where);
 /// "net.cpp:12: " of the resolved call site; nothing for a line of Kiln's own, or of the standard library.
 std::string line_prefix(std::source_location where);
 

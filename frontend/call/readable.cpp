@@ -2,6 +2,7 @@
 
 #include "frontend/call/readable.h"
 
+#include "frontend/call/ended_value.h"
 #include "frontend/call/line.h"
 #include "frontend/call/trace.h"
 #include "frontend/tensor/elements.h"
@@ -22,11 +23,12 @@ void check_readable(const Tensor& t, const char* what, std::source_location wher
     fail(Mistake::undefined_tensor, "{}{} of an undefined Tensor (made by Tensor() and never assigned)",
          line_prefix(where), what);
   const Trace* trace = Trace::current();
+  if (array->traced() && array->trace && !is_known_here(*array, trace))
+    fail_unknown(*array, fmt::format("{} reads", what), where);
   if (array->traced() && (!trace || !trace->sees(*array) || !trace->shapes_known())) {
     fail(
         "{}{} needs a value, but <Symbol {}> has none: it describes a computation. Bind it to arrays first "
-        "(SymbolBlock, or "
-        "call the network on a Tensor)",
+        "(SymbolBlock, or call the network on a Tensor)",
         line_prefix(where), what, array->value.node->name);
   }
   if (array->traced() || (trace && trace->has_written(array))) {

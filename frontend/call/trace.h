@@ -51,6 +51,16 @@ class Trace {
   /// The nodes so far, in program order; empty while Symbols are composed.
   virtual std::span<const ir::NodePtr> recorded() const { return {}; }
 
+  /// A body of a loop, branch or Function that the call recorded.
+  struct Body {
+    std::uint64_t serial;  ///< of its trace
+    std::string subgraph_name;
+    std::string place;  ///< "net.cpp:12", where the program calls the loop or branch; empty if unknown
+  };
+  /// The body whose trace had this serial number; null if the call recorded none, and while Symbols are
+  /// composed.
+  virtual const Body* body(std::uint64_t serial) const = 0;
+
   /// The outermost CallTrace; null while Symbols are composed.
   virtual CallTrace* call() = 0;
   /// The elements of a concrete array are read: the recording depends on them.

@@ -18,7 +18,9 @@ namespace kiln {
 /// Records a body, and keeps which outside value feeds each of its variables.
 class BodyRecorder {
  public:
-  explicit BodyRecorder(std::string subgraph_name) : trace_(std::in_place, std::move(subgraph_name)) {}
+  /// `where`: the program's call of the loop or branch.
+  BodyRecorder(std::string subgraph_name, std::source_location where)
+      : trace_(std::in_place, std::move(subgraph_name), where) {}
 
   bool shapes_known() const { return trace_->shapes_known(); }
 

@@ -25,7 +25,7 @@ LoopResults record_foreach(const F::contrib::StepBody& body, const Tensors& data
   for (const Tensor& t : data) outer_data.push_back(resolved(t));
   for (const Tensor& t : states) outer_states.push_back(resolved(t));
   detail::check_data(outer_data, where);
-  BodyRecorder recorder(subgraph_name("foreach"));
+  BodyRecorder recorder(subgraph_name("foreach"), where);
   const bool known = recorder.shapes_known();
   for (const Tensor& t : outer_data) rows.push_back(recorder.variable(t, /*row=*/true));
   for (const Tensor& t : outer_states) carried.push_back(recorder.variable(t, /*row=*/false));
@@ -93,11 +93,11 @@ LoopResults record_while(const F::contrib::Condition& condition, const F::contri
     return own;
   };
   Positions condition_positions, body_positions, variable_positions;
-  BodyRecorder test(subgraph_name("while_loop_cond"));
+  BodyRecorder test(subgraph_name("while_loop_cond"), where);
   const Tensor holds = condition(variables_of(test));
   const bool condition_writes = test.wrote_input();
   const ir::SubgraphPtr tested = test.finish({holds}, where, /*keep_unused=*/false);
-  BodyRecorder recorder(subgraph_name("while_loop_func"));
+  BodyRecorder recorder(subgraph_name("while_loop_func"), where);
   const bool known = recorder.shapes_known();
   const Tensors own = variables_of(recorder);
   const LoopResults step = body(own);
@@ -138,7 +138,7 @@ F::Tensors record_cond(const Tensor& condition, const F::contrib::Branch& then,
   const bool known = Trace::current() && Trace::current()->shapes_known();
   std::vector<BodyAliases> ways;
   const auto record = [&](const char* kind, const F::contrib::Branch& body, std::string_view positions) {
-    BodyRecorder recorder(subgraph_name(kind));
+    BodyRecorder recorder(subgraph_name(kind), where);
     const Tensors results = body();
     if (known) ways.push_back(recorder.aliases(results, where));
     const ir::SubgraphPtr subgraph = recorder.finish(results, where);

@@ -38,7 +38,7 @@ MlirModel MlirModel::load(const std::string& path, const std::string& params_pat
     const std::string name = detail::name_without_kind(array.name);
     if (std::find(names.begin(), names.end(), name) == names.end())
       fail("{}: the array '{}' is no argument of {}, which has {}{}", params_path, array.name, path,
-           detail::brief_list(names), by_position_advice(arrays, names));
+           names.empty() ? "none" : detail::brief_list(names), by_position_advice(arrays, names));
     model.values_.insert_or_assign(name, array.array);
   }
   return model;
@@ -58,7 +58,7 @@ std::vector<Tensor> MlirModel::run(const std::map<std::string, Tensor>& inputs,
   for (const auto& [name, array] : inputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       fail(Mistake::no_such_input, "{} has no argument '{}'; it has {}", path_, name,
-           detail::brief_list(names));
+           names.empty() ? "none" : detail::brief_list(names));
   std::vector<Tensor> arguments;
   const ExecutablePlan& plan = program_->executable->plan();
   for (std::size_t i = 0; i < names.size(); ++i) {

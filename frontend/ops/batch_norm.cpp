@@ -5,6 +5,8 @@
 #include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
 
+#include <array>
+
 namespace kiln::ops {
 
 std::int64_t channel_axis(const Attrs& a) { return a.find("axis") ? a.integer("axis") : 1; }
@@ -28,8 +30,10 @@ Values batch_norm(Primitives& p, Args in, const Attrs& a) {
   Value x = widen(p, in[0]), moving_mean = in[3], moving_var = in[4];
   for (std::size_t i = 1; i < 5; ++i)
     if (!(p.shape(in[i]) == Shape{shape[at(axis)]}))
-      fail(Mistake::operand_shape, "BatchNorm needs one value for each of the {} channels of data {}, got {}",
-           shape[at(axis)], shape.str(), p.shape(in[i]).str());
+      fail(Mistake::operand_shape,
+           "BatchNorm needs one value for each of the {} channels of data {}, and {} has the shape {}",
+           shape[at(axis)], shape.str(), std::array{"gamma", "beta", "moving_mean", "moving_var"}[i - 1],
+           p.shape(in[i]).str());
   bool batch = takes_batch_statistics(p, a);
   DType inner = p.dtype(x);
   Statistics s = batch_statistics(p, in, x, axis, a);

@@ -54,7 +54,17 @@ Values batched(Primitives& p, Args in, const Attrs& a, std::string_view what) {
   const Shape &l = p.shape(in[0]), &r = p.shape(in[1]);
   if (l.rank() < 2 || l.rank() != r.rank())
     fail("{} takes stacks of matrices of one rank, got {} and {}", what, l.str(), r.str());
-  return {product(p, in[0], in[1], a.boolean("transpose_a"), a.boolean("transpose_b"))};
+  const bool ta = a.boolean("transpose_a"), tb = a.boolean("transpose_b");
+  const int rows = l.rank() - 2, columns = l.rank() - 1;
+  const std::int64_t k = l[at(ta ? rows : columns)], rhs_k = r[at(tb ? columns : rows)];
+  if (k != rhs_k)
+    fail(Mistake::no_product, "{} cannot multiply {} by {}{}: {} and {} differ", what, l.str(), r.str(),
+         ta || tb ? " with these transposes" : "; {.transpose_b = true} multiplies rows by rows", k, rhs_k);
+  for (int i = 0; i < rows; ++i)
+    if (l[at(i)] != r[at(i)])
+      fail(Mistake::no_product, "{} cannot multiply {} by {}: the batch axes, all but the last two, differ",
+           what, l.str(), r.str());
+  return {product(p, in[0], in[1], ta, tb)};
 }
 /// Matrices in the last axis and the attribute `axis`, by default the last but one.
 void batched_shape(ShapeFacts& f, const Attrs& a) {

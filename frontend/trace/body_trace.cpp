@@ -1,6 +1,8 @@
 // Records a body as a subgraph.
 #include "frontend/trace/body_trace.h"
 
+#include "frontend/call/ended_value.h"
+#include "frontend/call/line.h"
 #include "frontend/call/readable.h"
 #include "frontend/trace/call_trace.h"
 #include "frontend/trace/traced_view.h"
@@ -38,8 +40,10 @@ bool shapes_known_around() {
 
 }  // namespace
 
-BodyTrace::BodyTrace(std::string subgraph_name)
-    : Trace(shapes_known_around()), subgraph_name_(std::move(subgraph_name)) {}
+BodyTrace::BodyTrace(std::string subgraph_name, std::source_location where)
+    : Trace(shapes_known_around()), subgraph_name_(std::move(subgraph_name)), where_(where) {
+  if (call()) call()->add_body({serial(), subgraph_name_, program_line(where)});
+}
 
 Tensor BodyTrace::input(const std::string& name, const TensorType& type) {
   const TensorType known = shapes_known() ? type : TensorType{type.dtype, {}};
@@ -97,6 +101,8 @@ Tensor BodyTrace::resolve(const Tensor& t) {
   const Array& array = *TensorAccess::array(t);
   if (!array.traced()) return capture(t, "", /*parameter=*/false);
   if (owns(array)) return t;
+  if (!is_known_here(array, this))
+    fail_unknown(array, fmt::format("{} uses", body_kind(subgraph_name_)), where_);
   // Captured by the enclosing traces first: each body gets a variable.
   return bring_in(around() ? around()->resolve(t) : t);
 }

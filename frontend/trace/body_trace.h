@@ -2,6 +2,7 @@
 #pragma once
 #include "frontend/trace/captures.h"
 
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ namespace kiln {
 /// Shapes are known if the enclosing trace's are; without an enclosing trace the body is composed of Symbols.
 class BodyTrace final : public Trace {
  public:
-  explicit BodyTrace(std::string subgraph_name);
+  /// `where`: the program's call of the loop, branch or Function.
+  BodyTrace(std::string subgraph_name, std::source_location where);
 
   /// A variable bound by the node: a scanned input's slice or a loop-carried state.
   Tensor input(const std::string& name, const TensorType& type);
@@ -43,6 +45,9 @@ class BodyTrace final : public Trace {
   bool has_written(const detail::Array* array) const override;
   void record(ir::NodePtr node) override;
   std::span<const ir::NodePtr> recorded() const override { return nodes_; }
+  const Body* body(std::uint64_t serial) const override {
+    return around() ? around()->body(serial) : nullptr;
+  }
   CallTrace* call() override { return around() ? around()->call() : nullptr; }
 
  private:
@@ -52,6 +57,7 @@ class BodyTrace final : public Trace {
   Tensor bring_in(const Tensor& outer);
 
   std::string subgraph_name_;
+  std::source_location where_;
   std::vector<TracedVariable> inputs_;
   Captures outside_;
   std::vector<ir::NodePtr> nodes_;

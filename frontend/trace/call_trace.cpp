@@ -1,6 +1,7 @@
 // Records a call of hybrid_forward.
 #include "frontend/trace/call_trace.h"
 
+#include "frontend/call/ended_value.h"
 #include "frontend/call/line.h"
 #include "frontend/trace/traced_view.h"
 #include "ir/compose.h"
@@ -41,7 +42,14 @@ Tensor CallTrace::capture(const Tensor& concrete, const std::string& name, bool 
   return captures_.take(*this, concrete, name, parameter, hidden_attrs);
 }
 
+const Trace::Body* CallTrace::body(std::uint64_t serial) const {
+  const auto found =
+      std::find_if(bodies_.begin(), bodies_.end(), [&](const Body& b) { return b.serial == serial; });
+  return found == bodies_.end() ? nullptr : &*found;
+}
+
 Tensor CallTrace::resolve(const Tensor& t) {
+  check_known(t, this, "hybrid_forward uses", {});
   return TensorAccess::array(t)->traced() ? t : capture(t, "", /*parameter=*/false);
 }
 
@@ -176,16 +184,8 @@ ir::Graph CallTrace::finish(std::span<const Tensor> results) {
   for (const Tensor& result : results) {
     if (!result.defined())
       fail("hybrid_forward returned an undefined Tensor (made by Tensor() and never assigned)");
-    const Tensor t = resolve(result);
-    const Array& array = *TensorAccess::array(t);
-    if (array.trace != nullptr && !owns(array)) {
-      fail(
-          "hybrid_forward returned <Symbol {}>, a value of another trace; a tensor made inside "
-          "hybrid_forward must not "
-          "be kept for a later call",
-          array.value.node->name);
-    }
-    graph.outputs.push_back(value_of(t, {}));
+    check_known(result, this, "hybrid_forward returned", {});
+    graph.outputs.push_back(value_of(resolve(result), {}));
   }
   check_escapes(results);
   for (const ir::NodePtr& node : nodes_)

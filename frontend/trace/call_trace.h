@@ -112,6 +112,8 @@ class CallTrace final : public Trace {
   /// of the traced block itself; calls within a child are the child's.
   bool enter_block() { return std::exchange(entered_, true) && child_block_ == 0; }
 
+  const Body* body(std::uint64_t serial) const override;
+  void add_body(Body body) { bodies_.push_back(std::move(body)); }
   CallTrace* call() override { return this; }
 
  private:
@@ -135,6 +137,7 @@ class CallTrace final : public Trace {
   std::vector<ir::NodePtr> nodes_;
   std::vector<ir::NodePtr> as_call_;  // nodes that are recorded as the call is, of bodies too
   std::vector<Read> reads_;
+  std::vector<Body> bodies_;  // of loops, branches and Functions, begun so far
   bool asked_recording_, presumed_ = false, asked_histories_ = false, has_record_ = false;
   std::string eager_because_;
   bool other_values_ = false;

@@ -54,7 +54,7 @@ struct BackwardBody {
 BackwardBody record_backward(const FunctionMethods& methods, const Tensors& inputs, const Tensors& results,
                              std::source_location where) {
   const std::string line = line_prefix(where);
-  BodyTrace trace(subgraph_name("function_backward"));
+  BodyTrace trace(subgraph_name("function_backward"), where);
   Tensors heads;
   for (std::size_t k = 0; k < results.size(); ++k)
     heads.push_back(variable_of(trace, fmt::format("head{}", k), results[k]));
@@ -95,7 +95,7 @@ std::vector<Tensor> record_function(const FunctionMethods& methods, const std::v
   for (const Tensor& t : inputs) outer.push_back(resolved(t));
   // The node is recorded in the surrounding scope.
   std::optional<RecordingScopeIs> scope(std::in_place, RecordingScope::function);
-  std::optional<BodyTrace> trace(std::in_place, subgraph_name("function_forward"));
+  std::optional<BodyTrace> trace(std::in_place, subgraph_name("function_forward"), where);
   Tensors own;
   for (std::size_t i = 0; i < outer.size(); ++i)
     own.push_back(variable_of(*trace, fmt::format("input{}", i), outer[i]));

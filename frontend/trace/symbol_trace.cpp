@@ -1,6 +1,8 @@
 // The composition of symbols without shapes.
 #include "frontend/trace/symbol_trace.h"
 
+#include "frontend/call/ended_value.h"
+
 namespace kiln {
 
 using detail::TensorAccess;
@@ -11,6 +13,7 @@ Tensor SymbolTrace::capture(const Tensor& concrete, const std::string& name, boo
 }
 
 Tensor SymbolTrace::resolve(const Tensor& t) {
+  check_known(t, this, "the network uses", {});
   return TensorAccess::array(t)->traced() ? t : capture(t, "", /*parameter=*/false);
 }
 

@@ -17,6 +17,7 @@ class SymbolTrace final : public Trace {
                  const HiddenAttrs& hidden_attrs = {}) override;
   bool has_written(const detail::Array* array) const override { return captures_.has_written(array); }
   void record(ir::NodePtr) override {}
+  const Body* body(std::uint64_t) const override { return nullptr; }
   CallTrace* call() override { return nullptr; }
 
  private:

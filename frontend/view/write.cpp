@@ -1,4 +1,5 @@
 // Writes through views.
+#include "frontend/call/ended_value.h"
 #include "frontend/call/trace.h"
 #include "frontend/call/view_recorder.h"
 #include "frontend/view/view.h"
@@ -17,6 +18,8 @@ void write_part(const Tensor& view, const Tensor& part, const Tensor& value, std
     fail_internal("a value of {} is written into an array of {}", name_of(TensorAccess::dtype(value)),
                   name_of(TensorAccess::dtype(view)));
   Trace* const trace = Trace::current();
+  check_known(view, trace, "a write changes", where);
+  check_known(value, trace, "a write stores", where);
   if (trace)
     return traced_views().write(trace->resolve(view), trace->resolve(part), trace->resolve(value), where);
   recorder_of(view).write(view, part, value, where);

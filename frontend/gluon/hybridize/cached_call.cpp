@@ -55,10 +55,7 @@ ArrayPlace place_of(std::span<const Tensor> inputs, std::size_t i) {
 void refuse_traced(const HybridBlock& block, std::span<const Tensor> inputs) {
   for (const Tensor& t : inputs)
     if (TensorAccess::array(t)->traced())
-      fail(
-          "The block {} is called with <Symbol {}>, a value of a trace that is over; a tensor made inside "
-          "hybrid_forward must not be kept and used after it",
-          block.name(), t.name());
+      check_readable(t, fmt::format("the block {}", block.name()).c_str(), CallSite::caller());
 }
 
 std::size_t max_recordings(const HybridizeOptions& options) {

@@ -86,7 +86,10 @@ std::string exported_with(std::string_view symbol_file) {
          line_prefix(where), p.name, p.symbol_file, exported_with(p.symbol_file));
   const std::string unregistered = detail::unregistered_block();
   fail(Mistake::not_initialized, "{}Parameter '{}' has not been initialized: {}", line_prefix(where), p.name,
-       unregistered.empty() ? "call initialize() on the network first" : unregistered);
+       unregistered.empty()
+           ? "call initialize() on the network first, after all of its blocks were made: they "
+             "are made in the constructor, not in hybrid_forward"
+           : unregistered);
 }
 
 /// `shape` with its unknown extents taken from `other`; nothing if the shapes are incompatible.

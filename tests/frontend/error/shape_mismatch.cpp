@@ -14,6 +14,26 @@ TEST_CASE("matrices that cannot be multiplied", "[error]") {
                        Contains(".transpose_b = true"));
 }
 
+TEST_CASE("stacks of matrices that cannot be multiplied", "[error]") {
+  CHECK_THAT(message_of([&] {
+               F::batch_dot(ones({2, 3, 4}), ones({2, 3, 4}));
+             }),
+             Contains("batch_dot cannot multiply (2, 3, 4) by (2, 3, 4)") && Contains("4 and 3 differ") &&
+                 Contains(".transpose_b = true") && Contains("[KL0107]"));
+  CHECK_THAT(message_of([&] {
+               F::batch_dot(ones({2, 3, 4}), ones({5, 4, 3}));
+             }),
+             Contains("batch_dot cannot multiply (2, 3, 4) by (5, 4, 3)") && Contains("the batch axes") &&
+                 Contains("[KL0107]"));
+}
+
+TEST_CASE("statistics for another number of channels", "[error]") {
+  const Tensor x = ones({2, 3, 4}), three = ones({3}), four = ones({4});
+  CHECK_THAT(message_of([&] { F::BatchNorm(x, three, three, four, three); }),
+             Contains("the 3 channels of data (2, 3, 4), and moving_mean has the shape (4,)") &&
+                 Contains("[KL0113]"));
+}
+
 TEST_CASE("elementwise operators of symbols do not broadcast", "[error]") {
   const std::string text = message_of([&] {
     model_of("elemwise_add", "", "[[0, 0, 0], [1, 0, 0]]").run({{"x", ones({2, 3})}, {"w", ones({3})}});

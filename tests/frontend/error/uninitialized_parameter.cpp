@@ -12,6 +12,22 @@ TEST_CASE("a network that was never initialized", "[error]") {
   }
 }
 
+TEST_CASE("a block that hybrid_forward makes", "[error]") {
+  struct Late : HybridBlock {
+    Child<nn::Dense> fc{this, "fc"};
+    Tensor hybrid_forward(F&, const Tensor& x) override {
+      fc = nn::Dense(3, {.in_units = 3});
+      return fc(x);
+    }
+  };
+  Late net;
+  net.initialize();
+  CHECK_THAT(message_of([&] {
+               net(ones({2, 3}));
+             }),
+             Contains("made in the constructor, not in hybrid_forward [KL0201]"));
+}
+
 TEST_CASE("values of a parameter whose shape waits for a first call", "[error]") {
   nn::Dense layer(3, {.prefix = "fc_"});
   layer.initialize();

@@ -60,7 +60,8 @@ TEST_CASE("the table of messages") {
     CHECK(m.wrong != m.right);
   }
   CHECK(message_doc("KL0103").title == message_doc("kl0103").title);
-  CHECK(message_doc("103").code == "KL0103");
+  for (const char* form : {"103", "KL103", "[KL0103]", "[kl103]"}) CHECK(message_doc(form).code == "KL0103");
+  CHECK_THROWS_WITH(message_doc("[KL0103"), Contains("'[KL0103' is no code"));
   CHECK_THROWS_WITH(message_doc("KL0199"), Contains("there is no message KL0199; the nearest are KL0201"));
   CHECK_THROWS_WITH(message_doc("KL01x3"), Contains("'KL01x3' is no code"));
   CHECK_THROWS_WITH(message_doc(""), Contains("is no code"));
