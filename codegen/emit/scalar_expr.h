@@ -53,7 +53,7 @@ class ScalarExpr {
     return static_cast<std::size_t>(llvm::count_if(order_, llvm::IsaPred<ir::ConstantOp>));
   }
 
-  /// The most functions of which each is applied to a value that depends on the one before.
+  /// The length of the longest chain of functions, each applied to a value that depends on the previous one.
   int function_depth() const;
 
   /// Emits the expression for `lanes` lanes. `leaf(i)` returns leaf i in a register.
