@@ -118,7 +118,7 @@ int opt_main(int argc, char** argv) {
   const auto config = mlir::MlirOptMainConfig::createFromCLOptions();
   if (!config.shouldShowDialects() && !config.shouldListPasses()) {
     char** all = arguments.data();
-    const llvm::InitLLVM llvm(count, all);
+    const llvm::InitLLVM initialised(count, all);
     return run_passes(input, output, registry, config);
   }
   return mlir::asMainReturnCode(mlir::MlirOptMain(count, arguments.data(), input, output, registry));
