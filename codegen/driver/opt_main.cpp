@@ -7,11 +7,16 @@
 #include "passes/pipeline.h"
 
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Support/InitLLVM.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/ToolOutputFile.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Pass/PassRegistry.h>
+#include <mlir/Support/FileUtilities.h>
 #include <mlir/Tools/mlir-opt/MlirOptMain.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <string_view>
@@ -46,6 +51,37 @@ void print_passes() {
   llvm::outs() << "\nOptions of MLIR and LLVM:\n\n";
 }
 
+/// Ends an output. One that could not be written is an error with its name; LLVM would end the process.
+bool write_rest(llvm::raw_fd_ostream& output, llvm::StringRef name) {
+  output.flush();
+  if (!output.has_error()) return true;
+  llvm::errs() << "kiln: cannot write to " << (name == "-" ? "standard output" : name) << ": "
+               << output.error().message() << "\n";
+  output.clear_error();
+  return false;
+}
+
+/// For the end of the process, wherever LLVM calls exit(), as after its help.
+void write_rest_of_stdout() {
+  if (!write_rest(llvm::outs(), "-")) std::_Exit(1);
+}
+
+/// Runs the passes on the file as mlir-opt does. Returns the exit status.
+int run_passes(const std::string& input, const std::string& output, mlir::DialectRegistry& registry,
+               const mlir::MlirOptMainConfig& config) {
+  std::string problem;
+  auto file = mlir::openInputFile(input, &problem);
+  const auto to = file ? mlir::openOutputFile(output, &problem) : nullptr;
+  if (!to) {
+    llvm::errs() << "kiln: " << problem << "\n";
+    return 1;
+  }
+  const bool passed = mlir::succeeded(mlir::MlirOptMain(to->os(), std::move(file), registry, config));
+  if (!write_rest(to->os(), output) || !passed) return 1;
+  to->keep();
+  return 0;
+}
+
 }  // namespace
 
 int opt_main(int argc, char** argv) {
@@ -75,8 +111,16 @@ int opt_main(int argc, char** argv) {
   const auto asks_for_help = [](std::string_view argument) {
     return argument == "--help" || argument == "-help" || argument == "-h";
   };
+  llvm::outs();  // made before, so that it ends after, the function
+  std::atexit(write_rest_of_stdout);
   if (std::any_of(argv, argv + argc, asks_for_help)) print_passes();
   if (!llvm::cl::ParseCommandLineOptions(count, arguments.data(), header, &llvm::errs())) return 2;
+  const auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (!config.shouldShowDialects() && !config.shouldListPasses()) {
+    char** all = arguments.data();
+    const llvm::InitLLVM initialised(count, all);
+    return run_passes(input, output, registry, config);
+  }
   return mlir::asMainReturnCode(mlir::MlirOptMain(count, arguments.data(), input, output, registry));
 }
 

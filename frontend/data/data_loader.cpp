@@ -1,6 +1,7 @@
 // DataLoader: epochs, their batches and where a loop is in them.
 #include "frontend/call/call_context.h"
 #include "frontend/call/line.h"
+#include "frontend/call/moved_from.h"
 #include "frontend/call/random_state.h"
 #include "frontend/call/trace.h"
 #include "frontend/data/keys.h"
@@ -218,7 +219,7 @@ DataLoader::DataLoader(const Dataset& dataset, const DataLoaderOptions& o, Where
       })) {}
 
 std::int64_t DataLoader::size(Where where) const {
-  return at_line(where, [&] { return shared_->counted(); });
+  return at_line(where, [&] { return kiln::detail::live_state(shared_, "DataLoader").counted(); });
 }
 
 DataLoader::Iterator DataLoader::begin(Where where) const {
@@ -227,7 +228,7 @@ DataLoader::Iterator DataLoader::begin(Where where) const {
       fail(
           "a DataLoader has batches of values, and a network is being traced: loop over it outside of "
           "hybrid_forward");
-    LoaderShared& loader = *shared_;
+    LoaderShared& loader = kiln::detail::live_state(shared_, "DataLoader");
     if (!loader.fresh) loader.state = {loader.state.seed, loader.state.epoch + 1, 0};
     loader.fresh = false;
     ++loader.loops;
@@ -235,24 +236,29 @@ DataLoader::Iterator DataLoader::begin(Where where) const {
   });
 }
 
-LoaderState DataLoader::state() const { return shared_->state; }
+LoaderState DataLoader::state() const { return kiln::detail::live_state(shared_, "DataLoader").state; }
 
 void DataLoader::restore(const LoaderState& state, Where where) {
   if (state.epoch < 0 || state.position < 0)
     fail("{}a DataLoader's state of epoch {}, position {}: both are 0 or more", line_prefix(where),
          state.epoch, state.position);
-  shared_->state = state;
-  shared_->fresh = true;
-  ++shared_->loops;  // a loop that continues no longer moves it
+  LoaderShared& loader = kiln::detail::live_state(shared_, "DataLoader", where);
+  loader.state = state;
+  loader.fresh = true;
+  ++loader.loops;  // a loop that continues no longer moves it
 }
 
-const Batch& DataLoader::Iterator::operator*() const { return epoch_->batch(); }
+const Batch& DataLoader::Iterator::operator*() const {
+  return kiln::detail::live_state(epoch_, "iterator of a DataLoader").batch();
+}
 
 DataLoader::Iterator& DataLoader::Iterator::operator++() {
-  epoch_->take();
+  kiln::detail::live_state(epoch_, "iterator of a DataLoader").take();
   return *this;
 }
 
-bool DataLoader::Iterator::done() const { return epoch_->ended(); }
+bool DataLoader::Iterator::done() const {
+  return kiln::detail::live_state(epoch_, "iterator of a DataLoader").ended();
+}
 
 }  // namespace kiln::data

@@ -1,5 +1,6 @@
 // RecordIO files with and without an index, and the header of images in them.
 #include "frontend/call/line.h"
+#include "frontend/call/moved_from.h"
 #include "frontend/call/readable.h"
 #include "frontend/data/record_file.h"
 #include "frontend/formats/bytes.h"
@@ -97,20 +98,22 @@ Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 
 std::optional<std::string> Reader::read(std::source_location where) {
-  if (state_->at == state_->file.size()) return std::nullopt;
-  std::uint64_t at = state_->at;
-  std::string record = at_line(where, [&] { return state_->window.record(at); });
-  state_->at = at;
+  State& s = detail::live_state(state_, "Reader", where);
+  if (s.at == s.file.size()) return std::nullopt;
+  std::uint64_t at = s.at;
+  std::string record = at_line(where, [&] { return s.window.record(at); });
+  s.at = at;
   return record;
 }
 
-std::uint64_t Reader::tell() const { return state_->at; }
+std::uint64_t Reader::tell() const { return detail::live_state(state_, "Reader").at; }
 
 void Reader::seek(std::uint64_t byte, std::source_location where) {
-  if (byte > state_->file.size())
-    fail("{}{}: there is no byte {}: the file has {}", line_prefix(where), state_->file.path(), byte,
-         state_->file.size());
-  state_->at = byte;
+  State& s = detail::live_state(state_, "Reader", where);
+  if (byte > s.file.size())
+    fail("{}{}: there is no byte {}: the file has {}", line_prefix(where), s.file.path(), byte,
+         s.file.size());
+  s.at = byte;
 }
 
 struct Writer::State {
@@ -127,16 +130,17 @@ Writer& Writer::operator=(Writer&&) noexcept = default;
 
 void Writer::write(std::string_view record, std::source_location where) {
   at_line(where, [&] {
-    state_->room.clear();
-    append_record(state_->room, record);
-    state_->file.write(state_->room);
-    state_->at += state_->room.size();
+    State& s = detail::live_state(state_, "Writer");
+    s.room.clear();
+    append_record(s.room, record);
+    s.file.write(s.room);
+    s.at += s.room.size();
   });
 }
 
-std::uint64_t Writer::tell() const { return state_->at; }
+std::uint64_t Writer::tell() const { return detail::live_state(state_, "Writer").at; }
 void Writer::close(std::source_location where) {
-  at_line(where, [&] { state_->file.close(); });
+  at_line(where, [&] { detail::live_state(state_, "Writer").file.close(); });
 }
 
 struct IndexedReader::State {
@@ -168,13 +172,16 @@ IndexedReader::~IndexedReader() = default;
 IndexedReader::IndexedReader(IndexedReader&&) noexcept = default;
 IndexedReader& IndexedReader::operator=(IndexedReader&&) noexcept = default;
 
-const std::vector<std::int64_t>& IndexedReader::keys() const { return state_->keys; }
+const std::vector<std::int64_t>& IndexedReader::keys() const {
+  return detail::live_state(state_, "IndexedReader").keys;
+}
 
 std::string IndexedReader::read_idx(std::int64_t key, std::source_location where) const {
   return at_line(where, [&] {
-    const auto found = state_->bytes.find(key);
-    if (found == state_->bytes.end()) fail("{}: the index has no key {}", state_->file.path(), key);
-    RecordWindow window(state_->file, 1 << 12);
+    const State& s = detail::live_state(state_, "IndexedReader");
+    const auto found = s.bytes.find(key);
+    if (found == s.bytes.end()) fail("{}: the index has no key {}", s.file.path(), key);
+    RecordWindow window(s.file, 1 << 12);
     std::uint64_t at = found->second;
     return window.record(at);
   });
@@ -197,17 +204,19 @@ IndexedWriter& IndexedWriter::operator=(IndexedWriter&&) noexcept = default;
 
 void IndexedWriter::write_idx(std::int64_t key, std::string_view record, std::source_location where) {
   at_line(where, [&] {
-    const std::uint64_t byte = state_->records.tell();
-    if (state_->bytes.contains(key)) fail("the key {} of a RecordIO file is written already", key);
-    state_->records.write(record, where);
-    state_->index.write(fmt::format("{}\t{}\n", key, byte));
-    state_->bytes.emplace(key, byte);
+    State& s = detail::live_state(state_, "IndexedWriter");
+    const std::uint64_t byte = s.records.tell();
+    if (s.bytes.contains(key)) fail("the key {} of a RecordIO file is written already", key);
+    s.records.write(record, where);
+    s.index.write(fmt::format("{}\t{}\n", key, byte));
+    s.bytes.emplace(key, byte);
   });
 }
 
 void IndexedWriter::close(std::source_location where) {
-  state_->records.close(where);
-  at_line(where, [&] { state_->index.close(); });
+  State& s = detail::live_state(state_, "IndexedWriter", where);
+  s.records.close(where);
+  at_line(where, [&] { s.index.close(); });
 }
 
 std::string pack(const IRHeader& header, std::string_view bytes) {

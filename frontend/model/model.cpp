@@ -1,5 +1,6 @@
 // A symbol file with its parameters: loading, inputs and runs.
 #include "frontend/call/line.h"
+#include "frontend/call/moved_from.h"
 #include "frontend/model/model_state.h"
 #include "frontend/symbol/symbol_access.h"
 #include "frontend/symbol/symbol_graph.h"
@@ -109,7 +110,7 @@ void Model::State::add_params(const std::vector<NamedArray>& params) {
   }
 }
 
-const Symbol& Model::symbol() const { return state_->symbol; }
+const Symbol& Model::symbol() const { return detail::live_state(state_, "Model").symbol; }
 
 std::vector<std::string> Model::State::input_names() const {
   std::vector<std::string> names = distinct_names(variables.all);
@@ -117,7 +118,9 @@ std::vector<std::string> Model::State::input_names() const {
   return names;
 }
 
-std::vector<std::string> Model::input_names() const { return state_->input_names(); }
+std::vector<std::string> Model::input_names() const {
+  return detail::live_state(state_, "Model").input_names();
+}
 
 void Model::State::require_inputs(const std::map<std::string, Shape>& shapes) const {
   const std::vector<std::string> wanted = input_names();
@@ -137,18 +140,19 @@ std::optional<ir::GivenType> Model::State::given_type(const ir::Node& variable,
 }
 
 std::vector<NamedArray> Model::params() const {
+  const State& s = detail::live_state(state_, "Model");
   std::vector<NamedArray> arrays;
-  for (const std::string& name : distinct_names(state_->variables.all))
-    if (const auto found = state_->values.find(name); found != state_->values.end())
+  for (const std::string& name : distinct_names(s.variables.all))
+    if (const auto found = s.values.find(name); found != s.values.end())
       arrays.push_back({name, found->second});
   return arrays;
 }
 
-std::vector<std::string> Model::output_names() const { return state_->symbol.list_outputs(); }
+std::vector<std::string> Model::output_names() const { return symbol().list_outputs(); }
 
 std::vector<std::string> Model::internals() const {
   std::vector<std::string> names;
-  for (const ir::NodePtr& node : state_->order) {
+  for (const ir::NodePtr& node : detail::live_state(state_, "Model").order) {
     if (node->is_variable()) continue;
     for (std::uint32_t i = 0; i < ir::visible_outputs(*node); ++i)
       names.push_back(ir::output_name({node, i, 0}));
@@ -157,7 +161,8 @@ std::vector<std::string> Model::internals() const {
 }
 
 std::string Model::describe_node(const std::string& internal) const {
-  for (const ir::NodePtr& node : state_->order) {
+  const State& s = detail::live_state(state_, "Model");
+  for (const ir::NodePtr& node : s.order) {
     if (node->is_variable()) continue;
     for (std::uint32_t i = 0; i < ir::visible_outputs(*node); ++i) {
       if (ir::output_name({node, i, 0}) != internal) continue;
@@ -165,27 +170,28 @@ std::string Model::describe_node(const std::string& internal) const {
       return fmt::format("'{}' ({}){}{}", node->name, node->op_name, line.empty() ? "" : ", ", line);
     }
   }
-  fail("{} has no inner value '{}'", state_->in_file(), internal);
+  fail("{} has no inner value '{}'", s.in_file(), internal);
 }
 
 std::map<std::string, Tensor> Model::make_inputs(const std::map<std::string, Shape>& shapes) const {
-  state_->require_inputs(shapes);
-  TypedGraph graph(detail::SymbolAccess::entries(state_->symbol));
-  const auto given = [&](const ir::Node& variable) { return state_->given_type(variable, shapes); };
-  infer_graph(graph, given, false, state_->file);
+  const State& s = detail::live_state(state_, "Model");
+  s.require_inputs(shapes);
+  TypedGraph graph(detail::SymbolAccess::entries(s.symbol));
+  const auto given = [&](const ir::Node& variable) { return s.given_type(variable, shapes); };
+  infer_graph(graph, given, false, s.file);
   const Variables variables = variables_of(graph.order);
   std::map<std::string, Tensor> inputs;
   std::vector<std::string> unknown;
   const auto fill = [&](const std::vector<ir::NodePtr>& nodes, double low, double high) {
     for (const ir::NodePtr& n : nodes) {
-      if (state_->values.contains(n->name)) continue;
+      if (s.values.contains(n->name)) continue;
       if (n->types.empty()) {
         unknown.push_back(n->name);
       } else {
         try {
           inputs.emplace(n->name, spread(n->name, n->types[0], low, high));
         } catch (const Error& e) {
-          fail("{}: the variable '{}': {}", state_->in_file(), n->name, e.what());
+          fail("{}: the variable '{}': {}", s.in_file(), n->name, e.what());
         }
       }
     }
@@ -193,8 +199,8 @@ std::map<std::string, Tensor> Model::make_inputs(const std::map<std::string, Sha
   fill(variables.arguments, -0.5, 0.5);
   fill(variables.auxiliary_states, 0.5, 1.5);  // variances are positive
   if (!unknown.empty()) {
-    fail("{}: the shapes of {} do not follow from what is given; give them, or a params file",
-         state_->in_file(), detail::brief_list(unknown));
+    fail("{}: the shapes of {} do not follow from what is given; give them, or a params file", s.in_file(),
+         detail::brief_list(unknown));
   }
   return inputs;
 }

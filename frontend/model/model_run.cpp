@@ -3,6 +3,7 @@
 #include "codegen/driver/joint.h"
 #include "frontend/call/array_call.h"
 #include "frontend/call/invoke.h"
+#include "frontend/call/moved_from.h"
 #include "frontend/call/random_state.h"
 #include "frontend/model/model_state.h"
 #include "frontend/model/planned_model.h"
@@ -117,7 +118,7 @@ std::vector<Tensor> run_executable(const Executable& executable, const std::vect
 
 PlannedModel PlannedModel::of(const Model& model, const std::map<std::string, Tensor>& inputs,
                               const RunOptions& options) {
-  const Model::State& state = *model.state_;
+  const Model::State& state = detail::live_state(model.state_, "Model");
   const Model::State::Bound bound = state.bind(inputs, options);
   return {compile_plan(state.to_graph(bound, options), compile_options_of(options)), bound.values};
 }
@@ -176,20 +177,20 @@ std::vector<Tensor> EagerPlan::run(const std::vector<Tensor>& variables) const {
 }
 
 std::vector<Tensor> PreparedModel::run() {
-  const State& s = *state_;
+  State& s = detail::live_state(state_, "PreparedModel");
   const autograd::TrainMode mode(s.options.train);
   std::optional<ThreadLimit> limit;
   if (s.options.threads > 0) limit.emplace(s.options.threads);
   const DeviceScope device(s.options.device);
   const PrecisionScope precision(precision_of(s.options));
-  const std::vector<Tensor>& values = state_->variables.values();
+  const std::vector<Tensor>& values = s.variables.values();
   std::vector<Tensor> outputs = s.executable ? call(*s.executable, values) : s.eager.run(values);
-  state_->variables.store();
+  s.variables.store();
   return on_cpu(std::move(outputs));
 }
 
 std::vector<NamedArray> PreparedModel::auxiliary_states() const {
-  const Model::State::Bound& bound = state_->bound;
+  const Model::State::Bound& bound = detail::live_state(state_, "PreparedModel").bound;
   std::vector<NamedArray> arrays;
   for (const ir::NodePtr& node : bound.variables.auxiliary_states)
     for (std::size_t i = 0; i < bound.values.size(); ++i)
@@ -197,13 +198,14 @@ std::vector<NamedArray> PreparedModel::auxiliary_states() const {
   return arrays;
 }
 
-const PrepareStats& PreparedModel::stats() const { return state_->stats; }
+const PrepareStats& PreparedModel::stats() const { return detail::live_state(state_, "PreparedModel").stats; }
 
 PreparedModel Model::prepare(const std::map<std::string, Tensor>& inputs, const RunOptions& options) const {
+  const State& s = detail::live_state(state_, "Model");
   auto prepared = std::make_shared<PreparedModel::State>();
   prepared->options = options;
   prepared->options.precision = precision_of(options);
-  prepared->bound = state_->bind(inputs, options);
+  prepared->bound = s.bind(inputs, options);
   // A GPU that is not there is told before anything is compiled.
   const DeviceScope device(options.device);
   prepared->variables = PlacedVariables(prepared->bound.values, options.device);
@@ -213,7 +215,7 @@ PreparedModel Model::prepare(const std::map<std::string, Tensor>& inputs, const 
     return PreparedModel(std::move(prepared));
   }
   const auto begin = std::chrono::steady_clock::now();
-  const ir::Graph graph = state_->to_graph(prepared->bound, options);
+  const ir::Graph graph = s.to_graph(prepared->bound, options);
   CompileOptions compile_options = compile_options_of(options);
   if (!compile_options.dump_dir.empty()) {
     std::string types;
@@ -259,11 +261,12 @@ void dump_joint(const ir::Graph& graph, const Model::State::Bound& bound, Recomp
 
 std::map<std::string, std::string> Model::dump(const std::map<std::string, Tensor>& inputs,
                                                const RunOptions& options) const {
-  const State::Bound bound = state_->bind(inputs, options);
+  const State& s = detail::live_state(state_, "Model");
+  const State::Bound bound = s.bind(inputs, options);
   std::map<std::string, std::string> stages;
   CompileOptions compile_options = compile_options_of(options);
   compile_options.stages = &stages;
-  const ir::Graph graph = state_->to_graph(bound, options);
+  const ir::Graph graph = s.to_graph(bound, options);
   if (options.gradients)
     dump_joint(graph, bound, options.recompute, compile_options);
   else

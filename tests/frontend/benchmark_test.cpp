@@ -73,6 +73,10 @@ TEST_CASE("medians and deviations of given times") {
   const Timing slow{.mode = "eager", .median_us = 30}, fast{.mode = "compiled", .median_us = 10};
   CHECK(speed_up(std::vector{slow, fast}, fast) == 3);
   CHECK(!speed_up(std::vector{fast}, fast));
+  CHECK_THROWS_WITH(time_calls("eager", nullptr), Contains("time_calls() needs a call"));
+  const Timing none{.mode = "compiled"};
+  CHECK(!speed_up(std::vector{slow, none}, none));
+  CHECK_THAT(times_table(std::vector{slow, none}), !Contains("nan") && !Contains("inf"));
   for (std::size_t begin = 0, end;
        (end = times_table(std::vector{slow, fast}).find('\n', begin)) != std::string::npos; begin = end + 1)
     CHECK(end - begin <= 80);

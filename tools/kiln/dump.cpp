@@ -19,7 +19,7 @@ struct DumpArguments {
   Device device;
   std::optional<Precision> precision;
   bool all = false, dot = false, html = false, no_fuse = false, train = false, gradients = false;
-  Recompute recompute = Recompute::cheap;
+  std::string recompute = "cheap";
 };
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
@@ -62,6 +62,11 @@ void check_device(const DumpArguments& a) {
     throw CLI::ValidationError("the stage asm is of CPUs; with --device cuda it is ptx or sass");
 }
 
+/// The policy of a name that the arguments may have.
+Recompute recompute_named(std::string_view name) {
+  return name == "none" ? Recompute::none : name == "all" ? Recompute::all : Recompute::cheap;
+}
+
 int dump(const DumpArguments& a) {
   if (a.dot && !a.model.has_inputs()) {
     put(a, a.model.load().symbol().dot());
@@ -75,7 +80,7 @@ int dump(const DumpArguments& a) {
   options.fuse = !a.no_fuse;
   options.gradients = a.gradients || a.stage == "joint";
   options.train = a.train || options.gradients;
-  options.recompute = a.recompute;
+  options.recompute = recompute_named(a.recompute);
   if (a.dot) {
     put(a, model.dot(inputs, options));
     return ok;
@@ -136,10 +141,8 @@ void add_dump(CLI::App& app, Action& action) {
   c->add_flag("--gradients", a->gradients, "Of a recorded call, both parts (as for --stage joint)")
       ->option_text(" ")
       ->excludes(dot);
-  static const std::map<std::string, Recompute> policies{
-      {"none", Recompute::none}, {"cheap", Recompute::cheap}, {"all", Recompute::all}};
   c->add_option("--recompute", a->recompute, "Backward part recomputes none, cheap or all")
-      ->transform(CLI::CheckedTransformer(policies).description(""))
+      ->check(CLI::IsMember({"none", "cheap", "all"}))
       ->option_text("HOW");
   c->callback([a, &action] {
     if (a->stage.empty() && !a->all && !a->dot && !a->html)

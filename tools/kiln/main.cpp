@@ -65,8 +65,9 @@ int perform(const Action& action) {
   } catch (const Error& e) {
     fmt::print(stderr, "kiln: {}\n", e.what());
     return e.kind() == Error::Kind::user ? bad_input : internal_error;
-  } catch (const std::system_error& e) {  // of fmt, which cannot write
-    fmt::print(stderr, "kiln: {}\n", e.what());
+  } catch (const std::system_error& e) {  // of fmt, which cannot write, and of the standard library
+    fmt::print(stderr, "kiln: {}\n",
+               std::ferror(stdout) ? "cannot write to standard output: " + e.code().message() : e.what());
     return bad_input;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "kiln: out of memory\n");

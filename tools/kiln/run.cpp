@@ -91,6 +91,13 @@ void check_arguments(const RunArguments& a) {
     if (given) throw CLI::ValidationError(fmt::format("{} is of networks, not of a .mlir file", option));
 }
 
+/// The problem of the text of a tolerance; empty if there is none.
+std::string tolerance_problem(const std::string& text) {
+  double value = 0;
+  if (CLI::detail::lexical_cast(text, value) && value >= 0) return {};  // no NaN either
+  return fmt::format("'{}' is no tolerance, which is a number of 0 or more", text);
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
@@ -105,9 +112,11 @@ void add_run(CLI::App& app, Action& action) {
           ->option_text("FILE");
   c->add_option("--rtol", a->tolerance.relative, "Relative tolerance of --expect (1e-5)")
       ->needs(expect)
+      ->check(tolerance_problem)
       ->option_text("X");
   c->add_option("--atol", a->tolerance.absolute, "Absolute tolerance of --expect (1e-8)")
       ->needs(expect)
+      ->check(tolerance_problem)
       ->option_text("X");
   c->add_option("--mode", a->mode, "eager or compiled (default)")
       ->option_text("MODE")

@@ -42,15 +42,22 @@ Block::Block(const BlockOptions& options, std::string_view kind) : Block(options
 Block::~Block() = default;
 
 void Block::leave_for(const Block& o) {
-  if (!state_ || !o.state_ || state_ == o.state_) return;
+  if (!o.state_ || state_ == o.state_) return;
+  if (!state_) {
+    o.state_->structure->given_to_moved.store(true, std::memory_order_relaxed);
+    return;
+  }
   state_->structure->left_for = o.state_->structure;
   // While recording, handles are local variables of hybrid_forward.
   if (!Trace::current()) state_->structure->changed("was assigned another block");
 }
 bool Block::left_for(const Block& o) const {
-  return state_->structure->left_for.lock() == o.state_->structure;
+  const detail::Revision& other = *BlockAccess::unnamed_state(o).structure;
+  if (!state_) return other.given_to_moved.load(std::memory_order_relaxed);
+  return state_->structure->left_for.lock().get() == &other;
 }
 Block& Block::operator=(const Block& o) {
+  BlockAccess::unnamed_state(o);  // throws before any member changes
   leave_for(o);
   state_ = o.state_;
   calls_ = o.calls_;
@@ -64,16 +71,16 @@ Block& Block::operator=(Block&& o) {
 }
 
 BlockState& Block::state() const {
-  if (!state_) fail("This block was moved from and cannot be used");
-  if (!state_->named.load(std::memory_order_acquire)) state_->make_name(detail::lower(class_name()));
-  return *state_;
+  BlockState& s = BlockAccess::unnamed_state(*this);
+  if (!s.named.load(std::memory_order_acquire)) s.make_name(detail::lower(class_name()));
+  return s;
 }
 
 ParameterDict Block::params() const { return state().params; }
 
 void Block::register_child(std::shared_ptr<Block> block, const std::string& name, Where where) {
   if (!block) fail("{}A null pointer cannot be a child", line_prefix(where));
-  BlockState& s = *state_;  // not state(), which needs the class: this object may be under construction
+  BlockState& s = BlockAccess::unnamed_state(*this, where);  // this object may be under construction
   if (s.hybrid && !block->is_hybrid())
     fail(Mistake::eager_child,
          "{}Children of HybridBlock must also be HybridBlock, but {} has type {}. If you are using "
@@ -93,7 +100,7 @@ void Block::register_child(std::shared_ptr<Block> block, const std::string& name
 }
 
 void Block::claim_child_name(const std::string& name, Where where) const {
-  if (!state_->child_names.insert(name).second)
+  if (!BlockAccess::unnamed_state(*this, where).child_names.insert(name).second)
     fail(
         "{}this block has two Child members called '{}': files and printed forms tell them by the name, so "
         "give each "
@@ -129,18 +136,19 @@ std::string detail::unregistered_block() {
   return {};
 }
 
-std::size_t Block::size() const { return state_->children.size(); }
+std::size_t Block::size() const { return BlockAccess::unnamed_state(*this).children.size(); }
 
 Block& Block::operator[](IndexAt i) const {
-  const auto n = static_cast<std::int64_t>(size());
+  const BlockState& s = BlockAccess::unnamed_state(*this, i.where);
+  const auto n = static_cast<std::int64_t>(s.children.size());
   const std::int64_t at = i.index < 0 ? i.index + n : i.index;
   if (at < 0 || at >= n) fail("{}Child {} of a block with {} children", line_prefix(i.where), i.index, n);
-  return *state_->children[static_cast<std::size_t>(at)].second;
+  return *s.children[static_cast<std::size_t>(at)].second;
 }
 
 Block& Block::child(std::string_view name, Where where) const {
   std::vector<std::string> names;
-  for (const auto& [key, block] : state_->children) {
+  for (const auto& [key, block] : BlockAccess::unnamed_state(*this, where).children) {
     if (key == name) return *block;
     names.push_back(key);
   }
@@ -149,7 +157,7 @@ Block& Block::child(std::string_view name, Where where) const {
 }
 
 std::vector<std::pair<std::string, std::shared_ptr<Block>>> Block::children() const {
-  return state_->children;
+  return BlockAccess::unnamed_state(*this).children;
 }
 
 ParameterDict Block::collect_params(const std::string& select) const {
@@ -191,7 +199,7 @@ void Block::set_active(const HybridizeOptions&) const {}
 
 std::string Block::str() const {
   std::string lines;
-  for (const auto& [key, child] : state_->children)
+  for (const auto& [key, child] : BlockAccess::unnamed_state(*this).children)
     lines += (lines.empty() ? "" : "\n") + std::string("  (") + key + "): " + detail::indent(child->str(), 2);
   return class_name() + "(\n" + lines + "\n)";
 }

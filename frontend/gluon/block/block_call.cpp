@@ -18,20 +18,22 @@ namespace kiln {
 using detail::BlockState;
 
 HookHandle Block::register_forward_pre_hook(PreHook hook) const {
+  BlockState& s = detail::BlockAccess::unnamed_state(*this);
   HookHandle handle;
   handle.block_ = state_;
-  handle.id_ = state_->next_hook++;
-  state_->structure->changed("got a hook");
-  state_->hooks.push_back({handle.id_, std::move(hook), nullptr});
+  handle.id_ = s.next_hook++;
+  s.structure->changed("got a hook");
+  s.hooks.push_back({handle.id_, std::move(hook), nullptr});
   return handle;
 }
 
 HookHandle Block::register_forward_hook(Hook hook) const {
+  BlockState& s = detail::BlockAccess::unnamed_state(*this);
   HookHandle handle;
   handle.block_ = state_;
-  handle.id_ = state_->next_hook++;
-  state_->structure->changed("got a hook");
-  state_->hooks.push_back({handle.id_, nullptr, std::move(hook)});
+  handle.id_ = s.next_hook++;
+  s.structure->changed("got a hook");
+  s.hooks.push_back({handle.id_, nullptr, std::move(hook)});
   return handle;
 }
 

@@ -1,5 +1,6 @@
 // The state of a block.
 #pragma once
+#include "frontend/call/moved_from.h"
 #include "frontend/gluon/parameter/revision.h"
 #include "runtime/fork_gate.h"
 
@@ -108,8 +109,10 @@ std::string unregistered_block();
 /// Internal access to a Block.
 struct BlockAccess {
   static BlockState& state(const Block& b) { return b.state(); }
-  /// The same inside constructors, before the derived class is known.
-  static BlockState& unnamed_state(const Block& b) { return *b.state_; }
+  /// The same without a generated name. For constructors, in which the derived class is not known yet.
+  static BlockState& unnamed_state(const Block& b, std::source_location where = {}) {
+    return live_state(b.state_, "block", where);
+  }
   /// Runs hybrid_forward on values of this thread's trace, eagerly without one. Initialises deferred
   /// parameters.
   static Tensors run(HybridBlock& b, const Tensors& inputs);

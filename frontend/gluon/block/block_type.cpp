@@ -1,5 +1,6 @@
 // The dynamic types of blocks: class names, and downcasts. A class of the program may be compiled without
 // type information.
+#include "frontend/call/line.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/tensor/text.h"
 #include "runtime/dynamic_type.h"
@@ -54,8 +55,10 @@ void Block::fail_type(std::string_view wanted) const {
   fail("This block is a {}, not a {}", class_name(), detail::class_name_of(std::string(wanted)));
 }
 
-void detail::fail_undefined_child(const std::string& name) {
-  fail(Mistake::undefined_child, "The child '{}' is used before a block was assigned to it.", name);
+void detail::fail_undefined_child(const Block& owner, const std::string& name, std::source_location where) {
+  BlockAccess::unnamed_state(owner, where);  // throws if the owner was moved from, and the child with it
+  fail(Mistake::undefined_child, "{}The child '{}' is used before a block was assigned to it.",
+       line_prefix(where), name);
 }
 
 }  // namespace kiln

@@ -175,11 +175,11 @@ SymbolBlock SymbolBlock::imports(const std::string& symbol_file, const std::vect
   rethrow_at_line(where);
 }
 
-const Symbol& SymbolBlock::symbol() const { return state_->symbol; }
+const Symbol& SymbolBlock::symbol() const { return detail::live_state(state_, "SymbolBlock").symbol; }
 
 std::string SymbolBlock::str() const {
-  return fmt::format("SymbolBlock(\n{} : {} -> {}\n)", state_->symbol.str(), state_->inputs.size(),
-                     state_->symbol.size());
+  const State& s = detail::live_state(state_, "SymbolBlock");
+  return fmt::format("SymbolBlock(\n{} : {} -> {}\n)", s.symbol.str(), s.inputs.size(), s.symbol.size());
 }
 
 void SymbolBlock::State::check_count(const Tensors& tensors) const {
@@ -229,9 +229,10 @@ std::shared_ptr<const TypedGraph> SymbolBlock::State::typed_once(const Tensors& 
 }
 
 void SymbolBlock::infer_shape(const Tensors& inputs) {
-  state_->check_count(inputs);
-  const std::shared_ptr<const TypedGraph> graph = state_->typed(inputs);
-  for (const auto& [variable, parameter] : state_->parameter_of) {
+  const State& s = detail::live_state(state_, "SymbolBlock");
+  s.check_count(inputs);
+  const std::shared_ptr<const TypedGraph> graph = s.typed(inputs);
+  for (const auto& [variable, parameter] : s.parameter_of) {
     const ir::Node& copy = *graph->copies.of(variable);
     if (!copy.types.empty()) Parameter(parameter).set_shape(copy.types[0].shape);
   }

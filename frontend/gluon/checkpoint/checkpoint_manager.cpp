@@ -1,5 +1,6 @@
 // The checkpoints of a folder: their list, the newest one that is whole, and how a run continues from it.
 #include "frontend/call/line.h"
+#include "frontend/call/moved_from.h"
 #include "frontend/formats/file_io.h"
 #include "frontend/gluon/checkpoint/checkpoint_file.h"
 #include "frontend/gluon/parameter/parameter_state.h"
@@ -246,29 +247,33 @@ CheckpointManager::CheckpointManager(const std::string& folder, const Block& net
 }
 
 void CheckpointManager::add(const Block& net, Where where) {
-  at_line(where, [&] { impl_->parameters.update(net.collect_params()); });
+  at_line(where,
+          [&] { detail::live_state(impl_, "CheckpointManager").parameters.update(net.collect_params()); });
 }
 void CheckpointManager::add(const Trainer& trainer, Where where) {
   at_line(where, [&] {
+    Impl& impl = detail::live_state(impl_, "CheckpointManager");
     for (const detail::TrainedParameter& p : detail::TrainerAccess::state(trainer).parameters)
-      impl_->parameters.add(p.parameter);
-    impl_->trainers.push_back(trainer);
+      impl.parameters.add(p.parameter);
+    impl.trainers.push_back(trainer);
   });
 }
-void CheckpointManager::add(const data::DataLoader& loader) { impl_->loaders.push_back(loader); }
+void CheckpointManager::add(const data::DataLoader& loader) {
+  detail::live_state(impl_, "CheckpointManager").loaders.push_back(loader);
+}
 
 void CheckpointManager::save(const std::map<std::string, double>& numbers, Where where) {
-  at_line(where, [&] { impl_->save(numbers); });
+  at_line(where, [&] { detail::live_state(impl_, "CheckpointManager").save(numbers); });
 }
 bool CheckpointManager::save_every(std::int64_t steps, const std::map<std::string, double>& numbers,
                                    Where where) {
   if (steps < 1) fail("{}save_every() takes a number of steps, 1 or more, not {}", line_prefix(where), steps);
-  if (impl_->step() % steps != 0) return false;
+  if (detail::live_state(impl_, "CheckpointManager", where).step() % steps != 0) return false;
   save(numbers, where);
   return true;
 }
 std::optional<Checkpoint> CheckpointManager::restore(Where where) {
-  return at_line(where, [&] { return impl_->restore(); });
+  return at_line(where, [&] { return detail::live_state(impl_, "CheckpointManager").restore(); });
 }
 
 }  // namespace kiln

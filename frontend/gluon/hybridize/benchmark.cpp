@@ -38,6 +38,7 @@ double deviation_of(std::vector<double> times, double median) {
 
 Timing time_calls(std::string mode, const std::function<void()>& call, const BenchmarkOptions& options) {
   constexpr std::size_t min_samples = 5, max_samples = 1'000'000;
+  if (!call) fail("time_calls() needs a call, and this function is empty");
   const double time = options.seconds * 1e6, short_time = time / 10;
   Timing t{.mode = std::move(mode), .first_us = timed(call)};
   for (const auto begin = BenchmarkClock::now(); microseconds_since(begin) < short_time;) call();
@@ -67,7 +68,7 @@ Timing time_calls(std::string mode, const std::function<void()>& call, const Ben
 std::optional<double> speed_up(std::span<const Timing> timings, const Timing& timing) {
   const auto eager =
       std::find_if(timings.begin(), timings.end(), [](const Timing& t) { return t.mode == "eager"; });
-  if (eager == timings.end() || timing.mode == "eager") return {};
+  if (eager == timings.end() || timing.mode == "eager" || !(timing.median_us > 0)) return {};
   return eager->median_us / timing.median_us;
 }
 
@@ -76,9 +77,9 @@ std::string times_table(std::span<const Timing> timings) {
                                 "samples", "speed-up");
   for (const Timing& t : timings) {
     const auto faster = speed_up(timings, t);
-    out += fmt::format("{:8} {:>10.2f} {:>6.1f}% {:>10.2f} {:>8} {:>9}\n", t.mode, t.median_us,
-                       100 * t.deviation_us / t.median_us, t.min_us, t.samples,
-                       faster ? fmt::format("{:.2f}", *faster) : "-");
+    const double deviation = t.median_us > 0 ? 100 * t.deviation_us / t.median_us : 0;
+    out += fmt::format("{:8} {:>10.2f} {:>6.1f}% {:>10.2f} {:>8} {:>9}\n", t.mode, t.median_us, deviation,
+                       t.min_us, t.samples, faster ? fmt::format("{:.2f}", *faster) : "-");
   }
   return out + "+-: median distance from the median; speed-up: of the medians, against eager\n";
 }

@@ -12,6 +12,9 @@
 
 namespace kiln {
 
+using detail::ParameterAccess;
+using detail::ParameterDictState;
+
 struct detail::ParameterDictState {
   std::string prefix;
   std::vector<Parameter> items;  // in order of creation
@@ -101,6 +104,7 @@ ParameterDict::ParameterDict(const std::string& prefix)
   state_->prefix = prefix;
 }
 ParameterDict::ParameterDict(const std::string& prefix, const ParameterDict& shared) : ParameterDict(prefix) {
+  ParameterAccess::dict(shared);
   state_->shared = shared.state_;
 }
 ParameterDict detail::scoped_parameters(const std::string& prefix, const ParameterDict& scope) {
@@ -139,46 +143,49 @@ bool detail::ParameterHandle::operator==(const ParameterHandle& o) const {
   return own_ == o.own_ || (own_ && o.own_ && get() == o.get());
 }
 
-const std::string& ParameterDict::prefix() const { return state_->prefix; }
+const std::string& ParameterDict::prefix() const { return ParameterAccess::dict(*this).prefix; }
 
 Parameter ParameterDict::get(std::string_view name, const Shape& shape, const ParameterOptions& options,
                              Where where) const {
   return at_line(where, [&] {
-    const std::string full = state_->prefix + std::string(name);
-    if (const Parameter* p = state_->find(full)) {
+    ParameterDictState& state = ParameterAccess::dict(*this);
+    const std::string full = state.prefix + std::string(name);
+    if (const Parameter* p = state.find(full)) {
       check_or_complete(*p, shape, options);
       return *p;
     }
-    state_->add_new(full, Parameter(full, shape, options));
-    return state_->items.back();
+    state.add_new(full, Parameter(full, shape, options));
+    return state.items.back();
   });
 }
 
 Constant ParameterDict::get_constant(std::string_view name, const Tensor& value, Where where) const {
   return at_line(where, [&] {
-    const std::string full = state_->prefix + std::string(name);
+    ParameterDictState& state = ParameterAccess::dict(*this);
+    const std::string full = state.prefix + std::string(name);
     Constant made(full, value);
-    if (const Parameter* p = state_->find(full)) {
+    if (const Parameter* p = state.find(full)) {
       check_constant(*p, value);
       static_cast<Parameter&>(made) = *p;
       return made;
     }
-    state_->add_new(full, made);
+    state.add_new(full, made);
     return made;
   });
 }
 
 Parameter ParameterDict::operator[](std::string_view full_name) const {
-  const auto it = state_->index.find(std::string(full_name));
-  if (it == state_->index.end())
+  const ParameterDictState& state = ParameterAccess::dict(*this);
+  const auto it = state.index.find(std::string(full_name));
+  if (it == state.index.end())
     fail("There is no parameter '{}', but {}", full_name, detail::brief_list(keys()));
-  return state_->items[it->second];
+  return state.items[it->second];
 }
 bool ParameterDict::contains(std::string_view full_name) const {
-  return state_->index.contains(std::string(full_name));
+  return ParameterAccess::dict(*this).index.contains(std::string(full_name));
 }
-std::size_t ParameterDict::size() const { return state_->items.size(); }
-const std::vector<Parameter>& ParameterDict::items() const { return state_->items; }
+std::size_t ParameterDict::size() const { return items().size(); }
+const std::vector<Parameter>& ParameterDict::items() const { return ParameterAccess::dict(*this).items; }
 
 std::vector<std::string> ParameterDict::keys() const {
   std::vector<std::string> names;
@@ -202,10 +209,11 @@ void detail::rename_parameters(const ParameterDict& dict, const std::string& fro
 }
 
 void ParameterDict::add(const Parameter& p) const {
-  const auto it = state_->index.find(p.name());
-  if (it == state_->index.end()) {
-    state_->add(p.name(), p);
-  } else if (!(state_->items[it->second] == p)) {
+  ParameterDictState& state = ParameterAccess::dict(*this);
+  const auto it = state.index.find(p.name());
+  if (it == state.index.end()) {
+    state.add(p.name(), p);
+  } else if (!(state.items[it->second] == p)) {
     fail("there are two parameters of the name '{}': a dictionary holds one of each name", p.name());
   }
 }
@@ -215,7 +223,8 @@ void ParameterDict::update(const ParameterDict& other) const {
 
 void ParameterDict::initialize(const Initializer& init, const InitializeOptions& options, Where where) const {
   if (options.device) to(*options.device, where);
-  for (Parameter p : items()) p.initialize({}, init, options.force_reinit, where);
+  for (Parameter p : ParameterAccess::dict(*this, where).items)
+    p.initialize({}, init, options.force_reinit, where);
 }
 void ParameterDict::zero_grad() const {
   for (Parameter p : items()) p.zero_grad();
@@ -225,22 +234,22 @@ void ParameterDict::set_grad_req(GradReq req) const {
   for (Parameter p : items()) p.set_grad_req(req);
 }
 void ParameterDict::set_lr_mult(double lr_mult, Where where) const {
-  for (Parameter p : items()) p.set_lr_mult(lr_mult, where);
+  for (Parameter p : ParameterAccess::dict(*this, where).items) p.set_lr_mult(lr_mult, where);
 }
 void ParameterDict::set_wd_mult(double wd_mult, Where where) const {
-  for (Parameter p : items()) p.set_wd_mult(wd_mult, where);
+  for (Parameter p : ParameterAccess::dict(*this, where).items) p.set_wd_mult(wd_mult, where);
 }
 void ParameterDict::cast(DType dtype) const {
   for (Parameter p : items()) p.cast(dtype);
 }
 
 void ParameterDict::to(Device device, Where where) const {
-  for (Parameter p : items()) p.to(device, where);
+  for (Parameter p : ParameterAccess::dict(*this, where).items) p.to(device, where);
 }
 
 void ParameterDict::save(const std::string& path, const std::string& strip_prefix, Where where) const {
   std::vector<NamedArray> arrays;
-  for (const Parameter& p : items()) {
+  for (const Parameter& p : ParameterAccess::dict(*this, where).items) {
     if (!p.name().starts_with(strip_prefix))
       fail(
           "{}save() cannot strip '{}' from the name '{}', which does not begin with it: the parameter is "

@@ -1,5 +1,6 @@
 // The state shared by all handles of one parameter.
 #pragma once
+#include "frontend/call/moved_from.h"
 #include "frontend/gluon/parameter/revision.h"
 #include "frontend/tensor/array.h"
 #include "ir/graph.h"
@@ -93,7 +94,10 @@ struct ParameterAccess {
   static const std::shared_ptr<ParameterState>& handle(const Parameter& p) { return p.state_.get(); }
   /// The state of the parameter itself, also where it stands for another.
   static ParameterState& own_state(const Parameter& p) { return *p.state_.own_; }
-  static ParameterDictState& dict(const ParameterDict& d) { return *d.state_; }
+  /// Throws for a dictionary that was moved from.
+  static ParameterDictState& dict(const ParameterDict& d, std::source_location where = {}) {
+    return live_state(d.state_, "ParameterDict", where);
+  }
   static HiddenAttrs variable_attrs(const Parameter& p);
   /// Initialises a deferred parameter once its shape is known; no effect on others.
   static void finish_deferred(const Parameter& p);

@@ -1,6 +1,7 @@
 // Revisions: the changes that invalidate recordings.
 #include "frontend/gluon/parameter/revision.h"
 
+#include "frontend/call/moved_from.h"
 #include "frontend/gluon/block/block_state.h"
 #include "runtime/fail.h"
 
@@ -90,5 +91,8 @@ void AttrOwner::note(const std::string& value) const {
 }
 void AttrOwner::changed() const { revision_->changed("has an Attr that was assigned"); }
 bool AttrOwner::left_for(const AttrOwner& o) const { return revision_->left_for.lock() == o.revision_; }
+bool AttrOwner::given_to_moved() const { return revision_->given_to_moved.load(std::memory_order_relaxed); }
+
+void fail_moved_attr() { fail_moved_from("Attr"); }
 
 }  // namespace kiln::detail

@@ -44,6 +44,9 @@ class Revision {
   /// For a block: the target of the latest assignment to one of its handles. Members with a reference to
   /// their block are assigned right after it, and recognise by this that they follow it.
   std::weak_ptr<const Revision> left_for;
+  /// For a block: whether a handle that was moved from has been assigned it. The members of such a handle
+  /// have lost their block, and recognise by this that they follow to it.
+  std::atomic<bool> given_to_moved{false};
   /// Makes changes increment the epoch. Before, no recording depends on this.
   void watch() { watched_.store(true, std::memory_order_relaxed); }
 

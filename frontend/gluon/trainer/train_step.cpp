@@ -2,6 +2,7 @@
 #include "codegen/driver/joint.h"
 #include "frontend/call/call_site.h"
 #include "frontend/call/line.h"
+#include "frontend/call/moved_from.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/hybridize/recording_history.h"
@@ -307,7 +308,7 @@ TrainStep HybridBlock::train_step(const loss::Loss& loss, const Trainer& trainer
 
 Tensor TrainStep::call(std::span<const Tensor> data, const Tensor& label, std::int64_t batch_size,
                        Where where) {
-  State& s = *state_;
+  State& s = detail::live_state(state_, "TrainStep", where);
   if (s.net_alive.expired() || s.loss_alive.expired())
     fail("{}the {} of this train_step() has ended or moved: it must stay where it was when the step was made",
          line_prefix(where), s.net_alive.expired() ? "network" : "loss");
@@ -340,6 +341,6 @@ Tensor TrainStep::call(std::span<const Tensor> data, const Tensor& label, std::i
   });
 }
 
-bool TrainStep::compiled() const { return state_->compiled; }
+bool TrainStep::compiled() const { return detail::live_state(state_, "TrainStep").compiled; }
 
 }  // namespace kiln

@@ -157,7 +157,7 @@ void Trainer::update(std::int64_t batch_size, bool ignore_stale_grad, Where wher
     if (Trace::current())
       fail("Trainer::step() inside hybrid_forward, which is being traced: update parameters outside of it");
     const autograd::Pause pause;
-    TrainerState& state = *state_;
+    TrainerState& state = detail::TrainerAccess::state(*this);
     const UpdateChoice& choice = state.choose(ignore_stale_grad, where);
     if (choice.chosen.empty()) return;
     state.make_states(choice);
@@ -169,11 +169,16 @@ void Trainer::update(std::int64_t batch_size, bool ignore_stale_grad, Where wher
   });
 }
 
-double Trainer::learning_rate() const { return state_->optimizer->learning_rate(state_->num_update); }
-void Trainer::set_learning_rate(double rate, Where where) {
-  state_->optimizer->set_learning_rate(rate, where);
+double Trainer::learning_rate() const {
+  const TrainerState& s = detail::TrainerAccess::state(*this);
+  return s.optimizer->learning_rate(s.num_update);
 }
-const std::shared_ptr<optimizer::Optimizer>& Trainer::optimizer() const { return state_->optimizer; }
-std::int64_t Trainer::num_update() const { return state_->num_update; }
+void Trainer::set_learning_rate(double rate, Where where) {
+  detail::TrainerAccess::state(*this, where).optimizer->set_learning_rate(rate, where);
+}
+const std::shared_ptr<optimizer::Optimizer>& Trainer::optimizer() const {
+  return detail::TrainerAccess::state(*this).optimizer;
+}
+std::int64_t Trainer::num_update() const { return detail::TrainerAccess::state(*this).num_update; }
 
 }  // namespace kiln

@@ -210,11 +210,12 @@ void detail::take_states(TrainerState& state, LoadedStates loaded) {
 }
 
 void Trainer::save_states(const std::string& path, Where where) const {
-  save_arrays(path, detail::state_arrays(*state_), {}, where);
+  save_arrays(path, detail::state_arrays(detail::TrainerAccess::state(*this, where)), {}, where);
 }
 
 void Trainer::load_states(const std::string& path, Where where) {
   at_line(where, [&] {
+    TrainerState& state = detail::TrainerAccess::state(*this);
     const std::vector<std::byte> bytes = read_file(path, "file of states");
     if (is_pickle(bytes))
       fail(
@@ -224,7 +225,7 @@ void Trainer::load_states(const std::string& path, Where where) {
     const auto shape_of = [](const Parameter& p) {
       return p.is_initialized() ? std::optional(p.shape()) : std::nullopt;
     };
-    detail::take_states(*state_, detail::check_states(*state_, parse_arrays(bytes, path), shape_of, path));
+    detail::take_states(state, detail::check_states(state, parse_arrays(bytes, path), shape_of, path));
   });
 }
 

@@ -1,6 +1,7 @@
 // The state of a Trainer.
 #pragma once
 #include "frontend/autograd/tape.h"
+#include "frontend/call/moved_from.h"
 #include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/trainer/number_arrays.h"
 #include "frontend/gluon/trainer/update_graph.h"
@@ -104,7 +105,10 @@ struct TrainerState {
 void check_batch_size(std::int64_t batch_size);
 
 struct TrainerAccess {
-  static TrainerState& state(const Trainer& trainer) { return *trainer.state_; }
+  /// Throws for a trainer that was moved from.
+  static TrainerState& state(const Trainer& trainer, std::source_location where = {}) {
+    return live_state(trainer.state_, "Trainer", where);
+  }
 };
 
 }  // namespace kiln::detail

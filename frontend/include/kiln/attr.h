@@ -36,11 +36,15 @@ class KILN_API AttrOwner {
   void changed() const;
   /// Whether the owner was just assigned the owner of the other Attr, so that its members follow.
   bool left_for(const AttrOwner& o) const;
+  /// Whether a block that was moved from has been assigned the owner, so that its members follow.
+  bool given_to_moved() const;
 
  private:
   std::shared_ptr<Revision> revision_;
   std::string name_;
 };
+
+[[noreturn]] KILN_API void fail_moved_attr();
 
 /// A value as text for messages; empty for a type without one. Long lists are cut.
 template <class T>
@@ -86,8 +90,9 @@ bool same_value(const T& a, const T& b) {
 
 /// A tracked member of a block: `Attr<float> scale{this, 2.0f};`, then `x * scale` in hybrid_forward. A plain
 /// member is baked into the recording; assigning another value to an Attr makes the next call record again.
-/// Copies of the block share the value. Assigning one Attr to another copies the value. Thread rule:
-/// concurrent calls may read it; the program synchronises assignments.
+/// Copies of the block share the value. Assigning one Attr to another copies the value. Use after a move
+/// throws, until the block is assigned another. Thread rule: concurrent calls may read it; the program
+/// synchronises assignments.
 template <std::equality_comparable T>
 class Attr {
  public:
@@ -100,7 +105,8 @@ class Attr {
   /// A block that is assigned as a whole takes the other block's attribute; else as the assignment of its
   /// value.
   Attr& operator=(const Attr& o) {
-    if (!shared_->owner.left_for(o.shared_->owner)) return *this = o.get();
+    const detail::AttrOwner& other = o.shared().owner;
+    if (!(shared_ ? shared_->owner.left_for(other) : other.given_to_moved())) return *this = o.get();
     shared_ = o.shared_;
     return *this;
   }
@@ -108,17 +114,19 @@ class Attr {
 
   /// Sets the value. A recording that read another one is not used any more; an equal value changes nothing.
   Attr& operator=(const T& value) {
-    if (detail::same_value(shared_->value, value)) return *this;
-    shared_->value = value;
-    shared_->owner.changed();
+    Shared& s = shared();
+    if (detail::same_value(s.value, value)) return *this;
+    s.value = value;
+    s.owner.changed();
     return *this;
   }
   /// The value, as get().
   operator const T&() const { return get(); }
   /// The value, for contexts without an implicit conversion.
   const T& get() const {
-    if (shared_->owner.read()) shared_->owner.note(detail::value_text(shared_->value));
-    return shared_->value;
+    const Shared& s = shared();
+    if (s.owner.read()) s.owner.note(detail::value_text(s.value));
+    return s.value;
   }
 
  private:
@@ -128,6 +136,11 @@ class Attr {
     detail::AttrOwner owner;
     T value;
   };
+  Shared& shared() const {
+    if (!shared_) [[unlikely]]
+      detail::fail_moved_attr();
+    return *shared_;
+  }
   std::shared_ptr<Shared> shared_;
 };
 

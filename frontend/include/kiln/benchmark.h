@@ -37,11 +37,13 @@ struct Timing {
 };
 
 /// Calls `call` once, for a tenth of the time to warm up, then for the given time: at least 5 and at most a
-/// million calls. Resets the peak of memory_report(). Errors of `call` pass. One thread at a time.
+/// million calls. Resets the peak of memory_report(). Throws for an empty function; errors of `call` pass. One
+/// thread at a time.
 KILN_API Timing time_calls(std::string mode, const std::function<void()>& call,
                            const BenchmarkOptions& options = {});
 
-/// How many times as fast as the eager calls of the list; nothing for these, and without them.
+/// How many times as fast as the eager calls of the list; nothing for these, without them, and for a Timing
+/// without times.
 KILN_API std::optional<double> speed_up(std::span<const Timing> timings, const Timing& timing);
 /// The times as a table with a legend, 80 columns wide.
 KILN_API std::string times_table(std::span<const Timing> timings);

@@ -71,7 +71,8 @@ constexpr std::string_view type_text() {
   return text.substr(begin, text.find_first_of(";]", begin) - begin);
 }
 
-[[noreturn]] KILN_API void fail_undefined_child(const std::string& name);
+[[noreturn]] KILN_API void fail_undefined_child(const Block& owner, const std::string& name,
+                                                std::source_location where);
 }  // namespace detail
 
 namespace rnn {
@@ -120,9 +121,9 @@ class KILN_API HookHandle {
 /// A part of a network: parameters, children and a computation on tensors. A program derives from it (rather
 /// from HybridBlock), creates children and parameters in the constructor and overrides forward(). A block is
 /// a handle: copies share parameters, children, hooks and compiled code; only plain members of the derived
-/// class are copied. `net.add(Residual(8))` stores a copy that is the same block. Thread rule: concurrent
-/// calls are safe; the program synchronises all other operations, and the release of arrays that
-/// hybrid_forward reads.
+/// class are copied. `net.add(Residual(8))` stores a copy that is the same block. A handle that was moved
+/// from can be assigned another block; any other use throws. Thread rule: concurrent calls are safe; the
+/// program synchronises all other operations, and the release of arrays that hybrid_forward reads.
 class KILN_API Block {
  public:
   explicit Block(const BlockOptions& options = {});
@@ -434,6 +435,7 @@ class Child {
   Child& operator=(const Child& o) {
     if (owner_.left_for(o.owner_)) {  // the owner was assigned: its members follow
       owner_ = o.owner_;
+      name_ = o.name_;
       block_ = o.block_;
     } else if (o.block_) {
       assign(o.block_);
@@ -447,35 +449,35 @@ class Child {
     return assign(std::make_shared<D>(block));
   }
   bool defined() const { return block_ != nullptr; }  ///< whether there is a child
-  /// The child, which is defined.
+  /// The child. Throws if it is undefined.
   /// @{
-  B& operator*() const { return *block_; }
-  B* operator->() const { return block_.get(); }
+  B& operator*() const { return *block(); }
+  B* operator->() const { return block().get(); }
   /// @}
 
   using Where = std::source_location;
   /// Calls the child, as Block's operator(). Throws if it is undefined.
   /// @{
-  Tensor operator()(Where where = Where::current()) const { return (*get())(where); }
-  Tensor operator()(const Tensor& x, Where where = Where::current()) const { return (*get())(x, where); }
+  Tensor operator()(Where where = Where::current()) const { return (*get(where))(where); }
+  Tensor operator()(const Tensor& x, Where where = Where::current()) const { return (*get(where))(x, where); }
   Tensor operator()(const Tensor& x, const Tensor& y, Where where = Where::current()) const {
-    return (*get())(x, y, where);
+    return (*get(where))(x, y, where);
   }
   Tensor operator()(const Tensor& x, const Tensor& y, const Tensor& z, Where where = Where::current()) const {
-    return (*get())(x, y, z, where);
+    return (*get(where))(x, y, z, where);
   }
   Tensors operator()(const Tensors& inputs, Where where = Where::current()) const {
-    return (*get())(inputs, where);
+    return (*get(where))(inputs, where);
   }
   template <BracedInput T>
   Tensors operator()(std::initializer_list<T> inputs, Where where = Where::current()) const {
-    return (*get())(inputs, where);
+    return (*get(where))(inputs, where);
   }
   /// @}
   /// The call of a recurrent layer or cell: `auto [y, states] = gru(x, {state});`
   auto operator()(const Tensor& x, const Tensors& states,
                   Where where = Where::current()) const requires CalledWithStates<B> {
-    const std::shared_ptr<Block> kept = get();
+    const std::shared_ptr<Block> kept = get(where);
     return static_cast<B&>(*kept)(x, states, where);
   }
   template <BracedInput T>  // makes one braced state a list of states
@@ -486,13 +488,15 @@ class Child {
 
  private:
   Child& assign(std::shared_ptr<B> block) {
+    owner_.register_child(std::static_pointer_cast<Block>(block), name_);
     block_ = std::move(block);
-    owner_.register_child(std::static_pointer_cast<Block>(block_), name_);
     return *this;
   }
   /// Holds a copy of the handle: the call may rebind this one.
-  std::shared_ptr<Block> get() const {
-    if (!block_) detail::fail_undefined_child(name_);
+  std::shared_ptr<Block> get(Where where) const { return block(where); }
+  const std::shared_ptr<B>& block(Where where = {}) const {
+    if (!block_) [[unlikely]]
+      detail::fail_undefined_child(owner_, name_, where);
     return block_;
   }
   Block owner_;  // shares the owner's state
