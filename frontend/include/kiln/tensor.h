@@ -413,7 +413,8 @@ class NumberOperand : public Operand {
 
 /// F::add, F::subtract, F::multiply and F::divide: by element, broadcasting. At least one operand is a
 /// tensor; a number has its dtype, and makes a bool tensor int64. Integers are divided towards zero. In numpy
-/// mode as F::np()'s functions of these names. Throws for two tensors of different dtypes, and for shapes that do not broadcast.
+/// mode as F::np()'s functions of these names. Throws for two tensors of different dtypes, and for shapes
+/// that do not broadcast.
 /// @{
 KILN_API Tensor operator+(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a, const Operand& b);
