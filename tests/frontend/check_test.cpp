@@ -182,13 +182,13 @@ TEST_CASE("a training step in one call has the checks of its network and its los
       step(x, label);
       CHECK_FALSE(step.compiled());
       net.scale = 3;
-      const Tensor before = net.layer.weight.data().copy();
+      const Tensor before = net.layer->weight.data().copy();
       const std::string text = error_of([&] { step(x, label); });
       if (of_net) {
         CHECK_THAT(text, Contains("check_test.cpp:") &&
                              Contains(net.name() + " does not compute what was recorded") &&
                              Contains("scalar was 1.0 and is 3.0 now"));
-        CHECK(same_bits(net.layer.weight.data(), before));
+        CHECK(same_bits(net.layer->weight.data(), before));
         CHECK(trainer.num_update() == 1);
       } else {
         CHECK(text == "no error");  // the network has no check
