@@ -57,13 +57,18 @@ struct CompilationReport {
 class ReportScope {
  public:
   explicit ReportScope(bool has_code = true) : has_code(has_code), outer_(std::exchange(current(), this)) {}
-  ~ReportScope() { current() = outer_; }
+  ~ReportScope() {
+    if (outer_ && has_code && (!compilations.empty() || has_inner)) outer_->has_inner = true;
+    current() = outer_;
+  }
   ReportScope(const ReportScope&) = delete;
   ReportScope& operator=(const ReportScope&) = delete;
 
   const bool has_code;
   /// In the order in which they began; their addresses do not change.
   std::vector<std::unique_ptr<CompilationReport>> compilations;
+  /// Whether a nested scope with code has described compilations, which are not in `compilations`.
+  bool has_inner = false;
 
   /// The innermost scope of this thread, or null.
   static ReportScope*& current();

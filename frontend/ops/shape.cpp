@@ -52,7 +52,8 @@ std::pair<int, int> axis_range(const Attrs& a, std::string_view begin_name, std:
   if (begin < 0 || end > rank || begin >= end)
     fail(Mistake::no_axis,
          "{} and {} name the axes from {} to before {}: an array of shape {} has none there", begin_name,
-         end_name, begin, end, shape.str());
+         end_name, a.is_none(begin_name) ? 0 : a.integer(begin_name),
+         a.is_none(end_name) ? rank : a.integer(end_name), shape.str());
   return {static_cast<int>(begin), static_cast<int>(end)};
 }
 Values reshape_like(Primitives& p, Args in, const Attrs& a) {

@@ -126,10 +126,16 @@ void dump_html(const std::function<void()>& call, const std::string& path, const
     ReportScope reports;
     if (!call) fail("dump_html() needs a call, and this function is empty");
     call();
-    if (std::none_of(reports.compilations.begin(), reports.compilations.end(), is_loaded))
+    if (std::none_of(reports.compilations.begin(), reports.compilations.end(), is_loaded)) {
+      if (reports.has_inner)
+        fail(
+            "dump_html() describes code that its call compiles, and another dump_html() inside of the call "
+            "has "
+            "described it: make one page after the other");
       fail(
           "dump_html() describes code that its call compiles, and this call compiled nothing: it ran before. "
           "Make the network or the step anew, or call it with other shapes");
+    }
     // Code that the second call compiles, as a forward part that packs weights, is described too.
     const double seconds = timed_calls([&] { call(), waitall(); }, options.seconds / 2);
     const bool in_bodies = std::any_of(reports.compilations.begin(), reports.compilations.end(), has_bodies);

@@ -156,7 +156,70 @@ TEST_CASE("a checked call does what a call does, once") {
   CHECK(written[1] == Floats{6, 6});
 }
 
-// Run by itself, with KILN_CHECK=recording,colour.
+namespace {
+
+/// A layer and a number that is not tracked.
+struct ScaledDense : HybridBlock {
+  Child<nn::Dense> layer{this, "layer"};
+  float scale = 1;
+  ScaledDense() { layer = nn::Dense(2, {.in_units = 3}); }
+  Tensor hybrid_forward(F&, const Tensor& x) override { return layer(x) * scale; }
+};
+
+}  // namespace
+
+TEST_CASE("a training step in one call has the checks of its network and its loss") {
+  const Tensor x = ones({2, 3}), label = zeros({2, 2});
+  for (const Check check : {Check::recording, Check::bits, all}) {
+    for (const bool of_net : {true, false}) {
+      ScaledDense net;
+      net.initialize();
+      loss::L2Loss loss;
+      net.hybridize({.check = of_net ? check : Check::none});
+      loss.hybridize({.check = of_net ? Check::none : check});
+      Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.1});
+      TrainStep step = net.train_step(loss, trainer);
+      step(x, label);
+      CHECK_FALSE(step.compiled());
+      net.scale = 3;
+      const Tensor before = net.layer->weight.data().copy();
+      const std::string text = error_of([&] { step(x, label); });
+      if (of_net) {
+        CHECK_THAT(text, Contains("check_test.cpp:") &&
+                             Contains(net.name() + " does not compute what was recorded") &&
+                             Contains("scalar was 1.0 and is 3.0 now"));
+        CHECK(same_bits(net.layer->weight.data(), before));
+        CHECK(trainer.num_update() == 1);
+      } else {
+        CHECK(text == "no error");  // the network has no check
+      }
+    }
+  }
+}
+
+TEST_CASE("a training step in one call follows hybridize()") {
+  const Tensor x = ones({2, 3}), label = zeros({2, 2});
+  ScaledDense net;
+  net.initialize();
+  loss::L2Loss loss;
+  net.hybridize();
+  Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0});
+  TrainStep step = net.train_step(loss, trainer);
+  const Floats once = floats(step(x, label));
+  net.scale = 2;
+  CHECK(floats(step(x, label)) == once);  // as documented for plain members
+  net.hybridize();
+  CHECK(floats(step(x, label)) == Floats{once[0] * 4, once[1] * 4});
+  CHECK(step.compiled());
+  net.hybridize({.check = all});
+  CHECK(floats(step(x, label)) == Floats{once[0] * 4, once[1] * 4});
+  CHECK_FALSE(step.compiled());
+  net.hybridize();
+  step(x, label);
+  CHECK(step.compiled());
+}
+
+// The two cases that follow run by themselves, with KILN_CHECK=recording,colour.
 TEST_CASE("KILN_CHECK checks every hybridized call, and lists its words", "[.environment]") {
   std::string said;
   set_log_sink([&](LogLevel, std::string_view line) { said += line; });
@@ -168,4 +231,19 @@ TEST_CASE("KILN_CHECK checks every hybridized call, and lists its words", "[.env
   CHECK_THAT(said,
              Contains("KILN_CHECK: unknown check \"colour\"") && Contains("recording, bits and indices"));
   set_log_sink({});
+}
+
+TEST_CASE("KILN_CHECK checks a step whose network is not hybridized", "[.environment]") {
+  const Tensor x = ones({2, 3}), label = zeros({2, 2});
+  ScaledDense net;
+  net.initialize();
+  const loss::L2Loss loss;
+  Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.1});
+  TrainStep step = net.train_step(loss, trainer);
+  step(x, label);
+  step(x, label);
+  net.scale = 3;
+  CHECK_THROWS_WITH(step(x, label), Contains("check_test.cpp:") && Contains("does not compute what was") &&
+                                        Contains("scalar was 1.0 and is 3.0 now"));
+  CHECK(trainer.num_update() == 2);
 }

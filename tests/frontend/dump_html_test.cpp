@@ -277,6 +277,21 @@ TEST_CASE("a page of code that exists already") {
   CHECK(net.compiled_calls().size() == 1);
 }
 
+TEST_CASE("a page inside of the call of another one has described its code") {
+  TwoLayers net(32);
+  net.initialize();
+  net.hybridize();
+  const Tensor x = ones({8, 64});
+  const TemporaryFolder folder;
+  const std::string inner = (folder.path / "inner.html").string(),
+                    outer = (folder.path / "outer.html").string();
+  CHECK_THROWS_WITH(dump_html([&] { dump_html(net, {x}, inner, brief); }, outer, brief),
+                    Contains("dump_html_test.cpp:") && Contains("another dump_html() inside of the call") &&
+                        !Contains("it ran before"));
+  CHECK(std::filesystem::exists(inner));
+  CHECK(!std::filesystem::exists(outer));
+}
+
 TEST_CASE("no page can be made") {
   Net seeds([](F&, const Tensors& in) {
     random::seed(1);

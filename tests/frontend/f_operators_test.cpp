@@ -217,6 +217,9 @@ TEST_CASE("some axes of another array, dtypes of results, and first numbers of r
         ReshapeLikeOptions{.lhs_begin = 1, .lhs_end = 1}, ReshapeLikeOptions{.rhs_begin = 2, .rhs_end = 1}})
     CHECK_THROWS_WITH(nd::reshape_like(x, x, none),
                       Catch::Contains("of shape (2, 4) has none there [KL0103]"));
+  CHECK_THROWS_WITH(nd::reshape_like(x, x, {.lhs_begin = -5}), Catch::Contains("from -5 to before 2:"));
+  CHECK_THROWS_WITH(nd::reshape_like(x, x, {.rhs_begin = 1, .rhs_end = -9}),
+                    Catch::Contains("from 1 to before -9:"));
   check("norm", {Tensor({{3, 4}})}, Tensor({5}),
         [](F& F, const Tensors& in) { return F.norm(in[0], {.axis = 1, .out_dtype = DType::f64}); });
   CHECK(nd::norm(x, {.out_dtype = DType::f64}).dtype() == DType::f64);

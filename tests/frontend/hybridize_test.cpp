@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
 using namespace kiln;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 using Floats = std::vector<float>;
 
 namespace {
@@ -308,6 +310,28 @@ TEST_CASE("export needs a hybridized call") {
   for (const auto& a : load_arrays("e-0007.params")) names.push_back(a.name);
   CHECK(names == std::vector<std::string>{"arg:e_weight", "arg:e_bias"});
   CHECK(same_bits(SymbolBlock::imports("e-symbol.json", {"data"}, "e-0007.params")(x), y));
+}
+
+TEST_CASE("names that JSON does not allow are not exported") {
+  const auto exported = [](const std::string& prefix, const std::string& name) {
+    struct Named : HybridBlock {
+      std::string name;
+      Named(const std::string& p, std::string n) : HybridBlock({.prefix = p}), name(std::move(n)) {}
+      Tensor hybrid_forward(F& F, const Tensor& x) override { return F.exp(F.softmax(x, {.name = name})); }
+    } net(prefix, name);
+    net.hybridize();
+    net(ones({2}));
+    std::filesystem::remove("named-symbol.json");
+    net.export_model("named");
+  };
+  exported("n_", "\xc3\xa4 \"b\"\n");
+  CHECK(std::filesystem::exists("named-symbol.json"));
+  for (const std::string name : {"a\xff", "a\x01"}) {
+    CHECK_THROWS_WITH(exported("n_", name), StartsWith("hybridize_test.cpp:") &&
+                                                Contains("the node '" + name + "'") && Contains("UTF-8"));
+    CHECK_FALSE(std::filesystem::exists("named-symbol.json"));
+  }
+  CHECK_THROWS_WITH(exported("\xfe_", "softmax"), Contains("another prefix"));
 }
 
 TEST_CASE("what a program holds is exported with the rest") {

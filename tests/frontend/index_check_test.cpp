@@ -164,6 +164,54 @@ TEST_CASE("a wrong label ends a training step before it changes a weight", "[ind
   CHECK(same_bits(net[1].as<nn::Dense>().weight.data(), before));
 }
 
+TEST_CASE("a step in one call checks the indices of the blocks that ask for it", "[indices]") {
+  const Tensor x{0, 4}, bad_x{5, 4}, label{0, 2}, bad_label{0, 3};
+  for (const bool of_net : {true, false}) {
+    for (const bool of_loss : {true, false}) {
+      nn::HybridSequential net(nn::Embedding(5, 4), nn::Dense(3));
+      net.initialize();
+      const loss::SoftmaxCrossEntropyLoss loss;
+      net.hybridize({.check = of_net ? Check::indices : Check::none});
+      loss.hybridize({.check = of_loss ? Check::indices : Check::none});
+      Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.1});
+      TrainStep step = net.train_step(loss, trainer);
+      step(x, label);
+      CHECK(step.compiled());
+      const Tensor before = net[1].as<nn::Dense>().weight.data().copy();
+      const auto check = [&](const Tensor& data, const Tensor& labels, bool throws, const std::string& op) {
+        const std::string text = error_of([&] { step(data, labels); });
+        if (throws || checks_eager_calls())
+          CHECK_THAT(text, StartsWith("index_check_test.cpp:") && Contains(op) && Contains("the index "));
+        else
+          CHECK(text == "no error");
+        CHECK(step.compiled());
+        if (text != "no error") CHECK(same_bits(net[1].as<nn::Dense>().weight.data(), before));
+        Parameter(net[1].as<nn::Dense>().weight).set_data(before);
+      };
+      check(bad_x, label, of_net, "Embedding");
+      check(x, bad_label, of_loss, "pick");
+
+      // A later hybridize() holds for the next step.
+      loss.hybridize({.check = of_loss ? Check::none : Check::indices});
+      check(x, bad_label, !of_loss, "pick");
+    }
+  }
+}
+
+TEST_CASE("a step checks the indices of a hybridized block in a network that is not", "[indices]") {
+  nn::HybridSequential net(nn::Embedding(5, 4), nn::Dense(3));
+  net.initialize();
+  net[0].hybridize({.check = Check::indices});
+  const loss::SoftmaxCrossEntropyLoss loss;
+  Trainer trainer(net.collect_params(), "sgd", {.learning_rate = 0.1});
+  TrainStep step = net.train_step(loss, trainer);
+  step(Tensor{0, 4}, Tensor{0, 2});
+  CHECK_THAT(error_of([&] {
+               step(Tensor{5, 4}, Tensor{0, 2});
+             }),
+             Contains("Embedding") && Contains("the index 5"));
+}
+
 TEST_CASE("the check of indices changes no gradient", "[indices]") {
   for (const Indexed& c : calls()) {
     INFO(c.op);

@@ -17,6 +17,7 @@
 #include <kiln/symbol.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace kiln {
 
@@ -92,6 +93,26 @@ void broadcast(FileGraph& graph, const std::set<std::string>& names) {
   }
 }
 
+bool is_json(const std::string& text) { return nlohmann::json::accept(text); }
+
+/// Throws for a text that JSON does not allow. MXNet writes such files, and reads them.
+[[noreturn]] void refuse_names(const FileGraph& file) {
+  const auto require = [](const std::string& part, std::string_view what) {
+    if (FileGraph alone; alone.nodes.push_back({"null", part}), !is_json(format_symbol_file(alone)))
+      fail(
+          "export_model() cannot write the {} '{}': a name in JSON is UTF-8 without control characters. Give "
+          "the block another prefix, or the operator another name",
+          what, part);
+  };
+  for (const FileNode& node : file.nodes) require(node.name, "node");
+  for (const FileNode& node : file.nodes)
+    for (const auto& [key, value] : node.attrs) require(value, "attribute");
+  for (const FileNode& node : file.nodes)
+    for (const FileGraph& body : node.subgraphs)
+      if (!is_json(format_symbol_file(body))) refuse_names(body);
+  fail_internal("a symbol file is no JSON");
+}
+
 /// The text of the file; its inputs declare the extents that the graph is limited to.
 std::string symbol_text(const detail::TracedCall& call, const SizeDependence& sizes) {
   FileGraph file = to_file_graph({without_amp_casts(with_blocked_gradients(call.graph.outputs))});
@@ -103,7 +124,9 @@ std::string symbol_text(const detail::TracedCall& call, const SizeDependence& si
       if (any && node.op == "null" && node.name == call.graph.inputs[i]->name)
         set_fixed_shape(node.attrs, sizes.fixed[i]);
   }
-  return format_symbol_file(file);
+  std::string text = format_symbol_file(file);
+  if (!is_json(text)) refuse_names(file);
+  return text;
 }
 
 }  // namespace

@@ -320,6 +320,9 @@ struct Recorded {
 Recorded record_call(HybridBlock& block, CallSignature signature, std::span<const Tensor> inputs,
                      bool recording);
 
+/// Turns on Check::indices in all nodes, also in bodies.
+void check_indices(std::span<const ir::NodePtr> nodes);
+
 /// Runs a call with the checks of its options. Throws if a check finds a difference.
 Tensors run_checked(HybridBlock& block, const TracedCall& call, bool just_recorded,
                     std::span<const Tensor> inputs);

@@ -23,6 +23,7 @@ using detail::Array;
 using detail::BlockAccess;
 using detail::History;
 using detail::RecordingDifference;
+using detail::shown_name;
 using detail::TensorAccess;
 using detail::TracedCall;
 
@@ -41,13 +42,13 @@ std::string line_of(const std::string& line) { return line.empty() ? line : line
 [[noreturn]] void fail_stale(const HybridBlock& block, const TracedCall& call, const RecordingDifference& d) {
   fail(Mistake::untracked_state,
        "{}{} does not compute what was recorded for {}: at {}, {} was {} and is {} now. {}", line_of(d.line),
-       block.name(), call.signature.str(), d.node, d.what, d.was, d.now, remedy);
+       shown_name(block), call.signature.str(), d.node, d.what, d.was, d.now, remedy);
 }
 
 void check_recording(HybridBlock& block, const TracedCall& call, std::span<const Tensor> inputs) {
   const CheckScope scope;
   log_line(LogCategory::compile, "{}: recorded again for {}, as Check::recording asks; nothing is compiled",
-           block.name(), call.signature.str());
+           shown_name(block), call.signature.str());
   const detail::Recorded again = detail::record_call(block, call.signature, inputs, detail::is_recording());
   if (const auto d = detail::recording_difference(call, *again.call)) fail_stale(block, call, *d);
 }
@@ -219,13 +220,13 @@ std::string value_text(const Tensor& t, std::int64_t element) {
   check_recording(r.block, r.call, r.inputs);
   if (const auto d = first_differing_node(r))
     fail_internal("{}{}: {} has {} at {} when it runs alone and {} in compiled code", line_of(d->line),
-                  r.block.name(), d->node, d->was, d->what, d->now);
+                  shown_name(r.block), d->node, d->was, d->what, d->now);
   fail(
       "{}{} computes other values eagerly than compiled: {}{} is {} eagerly and {} compiled. Its recording "
       "is "
       "up to date, so hybrid_forward computes differently while it is recorded: its results must not depend "
       "on is_traced() or on the number of its runs",
-      line_of(line), r.block.name(), where, element < 0 ? "" : fmt::format(", element {},", element),
+      line_of(line), shown_name(r.block), where, element < 0 ? "" : fmt::format(", element {},", element),
       value_text(eager, element), value_text(compiled, element));
 }
 
@@ -233,7 +234,8 @@ void compare(const Runs& r) {
   const ir::Graph& graph = r.call.graph;
   if (r.eager.size() != r.compiled.size()) {
     check_recording(r.block, r.call, r.inputs);
-    fail("{} returns {} tensors eagerly and {} compiled", r.block.name(), r.eager.size(), r.compiled.size());
+    fail("{} returns {} tensors eagerly and {} compiled", shown_name(r.block), r.eager.size(),
+         r.compiled.size());
   }
   for (std::size_t i = 0; i < r.eager.size(); ++i) {
     const auto element = detail::first_difference(r.eager[i], r.compiled[i]);

@@ -123,14 +123,6 @@ void find_writes(const ir::Graph& graph, std::size_t inputs, TracedCall& out) {
   }
 }
 
-/// Turns on Check::indices in all nodes, also in bodies.
-void check_indices(std::span<const ir::NodePtr> nodes) {
-  for (const ir::NodePtr& node : nodes) {
-    node->check_indices = true;
-    for (const ir::SubgraphPtr& body : node->subgraphs) check_indices(body->nodes);
-  }
-}
-
 /// The parameters of a block, keyed by their current arrays.
 std::unordered_map<const Array*, Parameter> parameters_of(const HybridBlock& block) {
   std::unordered_map<const Array*, Parameter> out;
@@ -140,6 +132,13 @@ std::unordered_map<const Array*, Parameter> parameters_of(const HybridBlock& blo
 }
 
 }  // namespace
+
+void detail::check_indices(std::span<const ir::NodePtr> nodes) {
+  for (const ir::NodePtr& node : nodes) {
+    node->check_indices = true;
+    for (const ir::SubgraphPtr& body : node->subgraphs) check_indices(body->nodes);
+  }
+}
 
 Tensors detail::BlockAccess::record(HybridBlock& block, CallTrace& trace, std::span<const TensorType> types,
                                     Tensors& traced, std::span<const Tensor> given) {
@@ -180,7 +179,7 @@ std::optional<ir::Graph> try_record(HybridBlock& block, std::span<const Tensor> 
     results = detail::BlockAccess::record(block, trace, types, traced, inputs);
     if (trace.presumed_recording()) return std::nullopt;
     out.graph = trace.finish(results);
-    if ((out.options.check & Check::indices) != Check::none) check_indices(out.graph.nodes);
+    if ((out.options.check & Check::indices) != Check::none) detail::check_indices(out.graph.nodes);
   } catch (const TraceAbandoned&) {
     results.clear();
   }

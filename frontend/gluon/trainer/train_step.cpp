@@ -7,6 +7,7 @@
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/gluon/hybridize/recording_history.h"
 #include "frontend/gluon/parameter/parameter_state.h"
+#include "frontend/gluon/trainer/loss_of_network.h"
 #include "frontend/gluon/trainer/trainer_state.h"
 #include "runtime/fail.h"
 #include "runtime/once.h"
@@ -32,35 +33,6 @@ namespace {
 
 /// Steps for more signatures than these are compiled again.
 constexpr std::size_t max_steps = 64;
-
-/// loss(net(data...), label), to be recorded.
-class LossOfNetwork final : public HybridBlock {
- public:
-  /// Both outlive it.
-  LossOfNetwork(HybridBlock& net, loss::Loss& loss) : HybridBlock({.prefix = ""}), net_(net), loss_(loss) {
-    const auto no_owner = [](Block*) {};
-    register_child(std::shared_ptr<Block>(&net, no_owner), "net");
-    register_child(std::shared_ptr<Block>(&loss, no_owner), "loss");
-  }
-
-  /// The program's line: the network and the loss are called there.
-  std::source_location where;
-
-  Tensor loss(const Tensors& inputs) {
-    const Tensors out = net_(Tensors(inputs.begin(), inputs.end() - 1), where);
-    if (out.size() != 1)
-      fail("train_step() takes a network with one output, which the loss compares with the label; {} has {}",
-           net_.name(), out.size());
-    return loss_(out[0], inputs.back(), where);
-  }
-
- protected:
-  Tensors hybrid_forward(F&, const Tensors& inputs) override { return {loss(inputs)}; }
-
- private:
-  HybridBlock& net_;
-  loss::Loss& loss_;
-};
 
 /// The arrays of one result in the last two calls. A loop that assigns the loss still has the last one while
 /// the next is computed.
@@ -170,7 +142,7 @@ struct TrainStep::State {
     Tensor l;
     {
       const autograd::Record record;
-      l = block.loss({inputs.begin(), inputs.end()});
+      l = block.checked_loss({inputs.begin(), inputs.end()});
     }
     l.backward({}, {}, where);
     trainer.step(batch_size, false, where);
@@ -198,8 +170,7 @@ struct TrainStep::State {
 
   /// That of the network, as line by line.
   Precision precision_of(const TracedCall& call) const {
-    const detail::BlockState& state = detail::BlockAccess::state(*net);
-    return state.active && state.options.precision ? *state.options.precision : call.signature.precision;
+    return block.precision().value_or(call.signature.precision);
   }
 
   CompiledStep& step_for(std::span<const Tensor> inputs, TrainerState& t, std::source_location where) {
@@ -224,9 +195,8 @@ struct TrainStep::State {
     // Records first: shapes of parameters may not be known before.
     CallSignature signature(inputs, true);
     std::optional<PrecisionScope> precision;
-    if (const detail::BlockState& state = detail::BlockAccess::state(*net);
-        state.active && state.options.precision)
-      precision.emplace(*state.options.precision);
+    if (const auto chosen = block.precision()) precision.emplace(*chosen);
+    const bool separate_calls = block.needs_separate_calls();
     const auto started = std::chrono::steady_clock::now();
     const detail::Recorded recorded = detail::record_call(block, std::move(signature), inputs, true);
     precision.reset();
@@ -238,7 +208,8 @@ struct TrainStep::State {
     RecordingReason& reason = made->call->reason;
     reason = history.reason(block, *made->call, detail::shown_name(*net) + "_step");
     const std::vector<std::size_t>& chosen = made->choice.chosen;
-    if (!chosen.empty() && made->call->eager_because.empty() && !made->call->writes_inputs) {
+    if (!separate_calls && !chosen.empty() && made->call->eager_because.empty() &&
+        !made->call->writes_inputs) {
       if (auto request = request_for(*made->call, t, chosen)) {
         detail::UpdateGraph update = t.graph(made->choice, where);
         made->captured = update.captured;

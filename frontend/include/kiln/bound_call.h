@@ -63,7 +63,7 @@ class KILN_API BoundCall {
   const Tensor& operator()(Where where = Where::current());
   /// Runs the block and returns the results, always the same tensors. Throws while a network is traced, in
   /// another training mode than at bind(), and after a change of the block since bind(). Changes are of a
-  /// child, a hook, an Attr, a cast, a captured array.
+  /// child, a hook, an Attr, a cast, a captured array. Throws for a value that an operator refuses, too.
   const std::vector<Tensor>& run(Where where = Where::current());
   /// As run(), with a status in the place of exceptions. Neither success nor a status other than
   /// `out_of_memory` and `internal` allocates. A run that ends with a status leaves the inputs as they were;
@@ -71,7 +71,8 @@ class KILN_API BoundCall {
   RunStatus try_run() noexcept;
   /// Prepares this thread for runs: the next one allocates nothing and takes no lock. It runs the code once
   /// on memory of its own, so that inputs, results, parameters, the streams of random numbers and a Profile
-  /// stay as they are. Weights are packed if they are not yet. Throws as run(), and for a lack of memory.
+  /// stay as they are. Weights are packed if they are not yet. Inputs may hold any values: it throws as
+  /// run(), except for a value that an operator refuses, and for a lack of memory.
   void warm_up(Where where = Where::current());
 
   /// The input tensors. Write their elements before a run.

@@ -25,7 +25,7 @@ struct BlockOptions {
 };
 
 /// Debug checks of every hybridized call. KILN_CHECK=recording,bits adds them to every hybridize() of a
-/// program.
+/// program, and to every TrainStep. Steps with `recording` or `bits` are separate calls, which are checked.
 enum class Check : unsigned {
   /// No check.
   none = 0,

@@ -352,7 +352,7 @@ class Operand {
       : owned_(t.get()), where_(where) {}
   /// A parameter: its values, or its variable while tracing.
   KILN_API Operand(const Parameter& p, std::source_location where = std::source_location::current());
-  /// A number. Beside a tensor it has the tensor's dtype.
+  /// A number. Beside a tensor it has the tensor's dtype; beside a bool tensor both are int64.
   /// @{
   Operand(double v, std::source_location where = std::source_location::current())
       : number_(v), where_(where) {}
@@ -412,8 +412,9 @@ class NumberOperand : public Operand {
 };
 
 /// F::add, F::subtract, F::multiply and F::divide: by element, broadcasting. At least one operand is a
-/// tensor; a number has its dtype. Integers are divided towards zero. In numpy mode as F::np()'s functions of
-/// these names. Throws for two tensors of different dtypes, and for shapes that do not broadcast.
+/// tensor; a number has its dtype, and makes a bool tensor int64. Integers are divided towards zero. In numpy
+/// mode as F::np()'s functions of these names. Throws for two tensors of different dtypes, and for shapes
+/// that do not broadcast.
 /// @{
 KILN_API Tensor operator+(const Operand& a, const Operand& b);
 KILN_API Tensor operator-(const Operand& a, const Operand& b);
@@ -422,8 +423,8 @@ KILN_API Tensor operator/(const Operand& a, const Operand& b);
 /// @}
 /// The remainder by element, broadcasting; it has the sign of the divisor, as in Python.
 KILN_API Tensor operator%(const Operand& a, const Operand& b);
-/// Comparisons by element, broadcasting: 1 and 0 in the tensors' dtype, bool in numpy mode. NaN is unequal to
-/// all, itself included, and neither less nor greater.
+/// Comparisons by element, broadcasting: 1 and 0 in the tensors' dtype, int64 for a bool tensor and a number,
+/// bool in numpy mode. NaN is unequal to all, itself included, and neither less nor greater.
 /// @{
 KILN_API Tensor operator==(const Operand& a, const Operand& b);
 KILN_API Tensor operator!=(const Operand& a, const Operand& b);
@@ -435,8 +436,8 @@ KILN_API Tensor operator>=(const Operand& a, const Operand& b);
 /// a * -1, as MXNet computes it.
 KILN_API Tensor operator-(const Operand& a);
 /// F::logical_and, F::logical_or and F::logical_not: 1 where both operands are not 0, one is not 0, the
-/// operand is 0; else 0, in the tensors' dtype. NaN is not 0. Unlike C++'s own operators
-/// && and || always compute both operands. A bool beside a tensor is the number 0 or 1.
+/// operand is 0; else 0, in the tensors' dtype, int64 for a bool tensor and a number. NaN is not 0. Unlike
+/// C++'s own operators && and || always compute both operands. A bool beside a tensor is the number 0 or 1.
 /// @{
 KILN_API Tensor operator&&(const TensorOperand& a, const TensorOperand& b);
 KILN_API Tensor operator&&(const TensorOperand& a, const NumberOperand& b);

@@ -35,6 +35,11 @@ namespace kiln {
 /// lines above run instead, and gradients are written. Reasons: the network cannot be compiled, the Trainer
 /// checks for finite gradients, a parameter adds its gradients or takes no part in the loss.
 ///
+/// The checks of both hybridize() apply (Check). Check::indices of the network or of the loss is a part of
+/// the executable. With Check::recording or Check::bits the lines above run instead, and their calls are
+/// checked. So do they if only a block inside of the network has a check. A later hybridize() of either holds
+/// for the next step.
+///
 /// The loss is a separate array, which later calls leave unchanged while the program or the tape has it. Once
 /// nothing has it, a later call may write its loss into that memory. A call whose code exists allocates
 /// nothing if the program has dropped one of the losses of the last two calls. In a loop that keeps at most
