@@ -436,8 +436,9 @@ KILN_API Tensor operator>=(const Operand& a, const Operand& b);
 /// a * -1, as MXNet computes it.
 KILN_API Tensor operator-(const Operand& a);
 /// F::logical_and, F::logical_or and F::logical_not: 1 where both operands are not 0, one is not 0, the
-/// operand is 0; else 0, in the tensors' dtype, int64 for a bool tensor and a number. NaN is not 0. Unlike
-/// C++'s own operators && and || always compute both operands. A bool beside a tensor is the number 0 or 1.
+/// operand is 0; else 0. The result has the tensors' dtype, int64 for a bool tensor and a number. NaN is not
+/// 0. Unlike C++'s own operators && and || always compute both operands. A bool beside a tensor is the number
+/// 0 or 1.
 /// @{
 KILN_API Tensor operator&&(const TensorOperand& a, const TensorOperand& b);
 KILN_API Tensor operator&&(const TensorOperand& a, const NumberOperand& b);
