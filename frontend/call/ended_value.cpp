@@ -72,8 +72,7 @@ void fail_unknown(const Array& traced, std::string_view use, std::source_locatio
          begin, at, kind->kind, body.place.empty() ? "" : " at ", body.place, kind->remedy);
   fail(Mistake::ended_value,
        "{}, made{} by hybrid_forward in a call that is over. A recording gives its results alone, and no "
-       "other "
-       "tensor that hybrid_forward stored: return it as a further result",
+       "other tensor that hybrid_forward stored: return it as a further result",
        begin, at);
 }
 
