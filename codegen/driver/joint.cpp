@@ -87,9 +87,7 @@ JointCode::JointCode(Entries entries, const CompileOptions& options, PartPurpose
   options_.stages = nullptr;
 }
 
-const Executable& JointCode::forward(std::uint64_t versions) const {
-  if (trained.empty() || versions_.exchange(versions, std::memory_order_relaxed) != versions)
-    return *entries_.forward_code;
+const Executable& JointCode::forward_prepacking() const {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   if (!prepacking_)

@@ -42,10 +42,16 @@ class JointCode {
   JointCode(Entries entries, const CompileOptions& options, PartPurpose purpose);
   JointCode(const JointCode&) = delete;
 
-  /// From the graph's inputs to its outputs and the saved values. `versions`: the sum of the versions of the
-  /// trained parameters' arrays. A call after another with the same contents keeps prepacked constants of
-  /// them. A step of training writes them, so that a prepacked constant would be used once.
-  const Executable& forward(std::uint64_t versions) const;
+  /// From the graph's inputs to its outputs and the saved values.
+  const Executable& forward() const { return *entries_.forward_code; }
+  /// Whether the trained parameters are the same as in the call before. `versions`: the sum of the versions
+  /// of their arrays.
+  bool parameters_stay(std::uint64_t versions) const {
+    return !trained.empty() && versions_.exchange(versions, std::memory_order_relaxed) == versions;
+  }
+  /// As forward(), for parameters that stay: keeps prepacked constants of them. A step of training writes
+  /// them, so that a prepacked constant would be used once. Compiled at its first use.
+  const Executable& forward_prepacking() const;
   /// From `inputs` and `outputs` of the graph, the heads, the running sums of the call, and the saved values,
   /// to the sums that get a term. `running`: by sum, whether there is one.
   std::shared_ptr<const Executable> backward(const std::vector<bool>& running) const;

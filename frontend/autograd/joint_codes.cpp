@@ -70,7 +70,8 @@ JointCodes::Known* JointCodes::find(const std::vector<std::int64_t>& sums) {
   return found == known_.end() ? nullptr : &*found;
 }
 
-const JointCodes::Pair& JointCodes::expected(const GradientCode::Known& recorded) {
+const JointCodes::Pair& JointCodes::expected(const GradientCode::Known& recorded,
+                                             std::source_location where) {
   const ForkGuard guard;
   const std::lock_guard lock(mutex_);
   Known* k = find(recorded.request.sums);
@@ -89,6 +90,7 @@ const JointCodes::Pair& JointCodes::expected(const GradientCode::Known& recorded
     if (pair.request.heads == k->heads) return pair;
   ir::GradientRequest request{k->heads, recorded.request.sums, recorded.request.running};
   if (because.empty()) because = "the last backward pass had gradients of other results";
+  const CallSite site(std::nullopt, where);
   auto code = compile_joint(graph_, request, policy_, options_, because, purpose_);
   latest_ = code;
   ir::GradientUses uses = recorded.uses;

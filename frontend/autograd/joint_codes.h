@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,7 @@ class JointCodes {
     ir::GradientUses uses;
   };
   /// For a recorded call. Compiled at its first use.
-  const Pair& expected(const GradientCode::Known& recorded);
+  const Pair& expected(const GradientCode::Known& recorded, std::source_location where);
   /// Notes that a backward pass of such a call found gradients of these outputs (the request's heads).
   void found(const ir::GradientRequest& request);
   /// The pair compiled last; null if there is none.

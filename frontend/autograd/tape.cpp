@@ -173,7 +173,7 @@ CallRecording::CallRecording(const std::shared_ptr<const GradientCode>& code,
   if (number_sums(links, sums) == 0) return;
   const GradientCode::Known& recorded = code->recorded(sums);
   if (joint) {
-    const JointCodes::Pair& pair = joint->expected(recorded);
+    const JointCodes::Pair& pair = joint->expected(recorded, where);
     entry_ = std::make_shared<TapeEntry>(code, pair.uses, std::make_unique<JointCall>(joint, pair));
   } else {
     entry_ = std::make_shared<TapeEntry>(code, recorded.uses, nullptr);

@@ -15,22 +15,27 @@ namespace {
 using detail::Array;
 using detail::TensorAccess;
 
+/// Throws for an input that is undefined, or not known here.
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_input(const OpCall& call, std::size_t i) {
+  const Array* array = TensorAccess::array(*call.inputs[i]).get();
+  if (!array)
+    fail(Mistake::undefined_tensor,
+         "{}{}: the input {} is an undefined Tensor (made by Tensor() and never assigned)",
+         line_prefix(call.where), call.op.name, input_name(call.op, i));
+  fail_unknown(*array, fmt::format("{}: the input {} is", call.op.name, input_name(call.op, i)), call.where);
+}
+
 /// Whether the call must be recorded in `trace`, the thread's, or as a symbol. Throws for undefined tensors
 /// and for values of a finished trace.
 bool must_record(const OpCall& call, Trace* trace) {
   bool record = trace != nullptr;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Array* array = TensorAccess::array(*call.inputs[i]).get();
-    if (!array) {
-      fail(Mistake::undefined_tensor,
-           "{}{}: the input {} is an undefined Tensor (made by Tensor() and never assigned)",
-           line_prefix(call.where), call.op.name, input_name(call.op, i));
-    }
+    if (!array) [[unlikely]]
+      refuse_input(call, i);
     if (!array->traced()) continue;
     record = true;
-    if (!is_known_here(*array, trace))
-      fail_unknown(*array, fmt::format("{}: the input {} is", call.op.name, input_name(call.op, i)),
-                   call.where);
+    if (!is_known_here(*array, trace)) refuse_input(call, i);
   }
   return record;
 }

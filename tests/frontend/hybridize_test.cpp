@@ -328,7 +328,7 @@ TEST_CASE("names that JSON does not allow are not exported") {
   CHECK(std::filesystem::exists("named-symbol.json"));
   for (const std::string name : {"a\xff", "a\x01"}) {
     CHECK_THROWS_WITH(exported("n_", name), StartsWith("hybridize_test.cpp:") &&
-                                                Contains("the node '" + name + "'") && Contains("UTF-8"));
+                                                Contains("the node 'n_" + name + "'") && Contains("UTF-8"));
     CHECK_FALSE(std::filesystem::exists("named-symbol.json"));
   }
   CHECK_THROWS_WITH(exported("\xfe_", "softmax"), Contains("another prefix"));

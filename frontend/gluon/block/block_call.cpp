@@ -107,7 +107,7 @@ Tensor Block::call_for_one(std::span<const Tensor> inputs, Where where) const {
     Tensor out;
     const CallContext& now = CallContext::current();
     if (const CachedCall* calls = calls_.find();
-        calls && state_->active && state_->hooks.empty() && !now.trace && calls->hit(inputs, now, out))
+        calls && state_->active && state_->hooks.empty() && !now.trace && calls->hit(inputs, now, out, where))
       return out;
     Tensors all = call(inputs, where);
     if (all.size() != 1)

@@ -154,7 +154,7 @@ bool TracedCall::has_histories(std::span<const Tensor> inputs) const {
 
 void TracedCall::run(std::span<const Tensor> inputs, std::span<Tensor> outputs, bool records) const {
   if (records || has_record) [[unlikely]]
-    return run_recorded(inputs, outputs);
+    return run_recorded(inputs, outputs, {});
   run_alone(inputs, outputs);
   if (has_own_values) own_results({}, outputs);
 }
@@ -285,11 +285,15 @@ inline const TracedCall* CachedCall::ready(std::span<const Tensor> inputs, CallM
   return c && !c->checked && !c->runs_eagerly(inputs, mode.recording) ? c : nullptr;
 }
 
-bool CachedCall::hit(std::span<const Tensor> inputs, const CallContext& now, Tensor& out) const {
+bool CachedCall::hit(std::span<const Tensor> inputs, const CallContext& now, Tensor& out,
+                     std::source_location where) const {
   const ReadSection<Domain::recordings> section;
   const TracedCall* c = ready(inputs, CallMode::of(now));
   if (!c || c->results.size() != 1) return false;
-  c->run(inputs, {&out, 1}, now.recording);
+  if (now.recording) [[unlikely]]
+    c->run_recorded(inputs, {&out, 1}, where);
+  else
+    c->run(inputs, {&out, 1}, false);
   return true;
 }
 

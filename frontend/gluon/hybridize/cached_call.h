@@ -226,13 +226,15 @@ struct TracedCall : std::enable_shared_from_this<TracedCall> {
 
   // Steps of run().
   void run_alone(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
-  void run_recorded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  /// `where`: the program's line; unknown: that of the running block.
+  void run_recorded(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                    std::source_location where) const;
   /// The sum of the versions of the parameters that `code` trains.
   std::uint64_t versions_of(const JointCode& code, std::span<const Tensor> inputs) const;
   /// Argument `i`: an input, or a captured array.
   Tensor argument(std::span<const Tensor> inputs, std::size_t i) const;
   /// The recording of the call on the tape; none if no argument has a history.
-  std::optional<CallRecording> recording(std::span<const Tensor> inputs) const;
+  std::optional<CallRecording> recording(std::span<const Tensor> inputs, std::source_location where) const;
   /// Outside of Record: arrays that the code writes lose their history.
   void end_history(std::span<const Tensor> inputs) const;
   /// The arrays that operators update as auxiliary states lose their history, in Record too, as in an eager
@@ -264,8 +266,9 @@ class CachedCall {
   ~CachedCall();
   CachedCall(const CachedCall&) = delete;
 
-  /// Runs the call if its code exists. For blocks of one result.
-  bool hit(std::span<const Tensor> inputs, const CallContext& now, Tensor& out) const;
+  /// Runs the call at the line `where` if its code exists. For blocks of one result.
+  bool hit(std::span<const Tensor> inputs, const CallContext& now, Tensor& out,
+           std::source_location where) const;
   /// The same for any number of results.
   bool hit(std::span<const Tensor> inputs, const CallContext& now, Tensors& out) const;
   Tensors call(HybridBlock& block, std::span<const Tensor> inputs);

@@ -29,11 +29,12 @@ bool TracedCall::writes_variable(std::span<const Tensor> inputs) const {
   });
 }
 
-std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tensor> inputs) const {
+std::optional<detail::CallRecording> TracedCall::recording(std::span<const Tensor> inputs,
+                                                           std::source_location where) const {
   std::vector<Tensor> arguments;
   std::vector<TapeLink> links;
   bool any = false;
-  const std::source_location where = CallSite::caller();
+  if (where.line() == 0) where = CallSite::caller();
   for (std::size_t i = 0; i < inputs.size() + captures.size(); ++i) {
     arguments.push_back(argument(inputs, i));
     links.push_back(link_of(arguments.back(), where));
@@ -53,11 +54,17 @@ std::uint64_t TracedCall::versions_of(const JointCode& code, std::span<const Ten
   return sum;
 }
 
-void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  std::optional<CallRecording> recorded = recording(inputs);
+void TracedCall::run_recorded(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                              std::source_location where) const {
+  std::optional<CallRecording> recorded = recording(inputs, where);
   if (!recorded) return run_alone(inputs, outputs);
   const JointCode* const joint_code = recorded->joint();
-  detail::ArrayCall code(joint_code ? joint_code->forward(versions_of(*joint_code, inputs)) : *executable);
+  const auto forward = [&]() -> const Executable& {
+    if (!joint_code->parameters_stay(versions_of(*joint_code, inputs))) return joint_code->forward();
+    const CallSite site(std::nullopt, where);  // code that is compiled now has the line
+    return joint_code->forward_prepacking();
+  };
+  detail::ArrayCall code(joint_code ? forward() : *executable);
   detail::ArgumentList arguments(code);
   fill_arguments(inputs, arguments);
   std::vector<std::shared_ptr<Array>> arrays;

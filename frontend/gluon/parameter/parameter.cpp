@@ -27,13 +27,19 @@ void check_multipliers(const std::string& name, double lr_mult, double wd_mult) 
 
 constexpr const char* was_set = "was set again";
 
-/// `value`, an option that hybrid_forward may read.
-template <class T>
-const T& read_option(const std::shared_ptr<ParameterState>& p, ParameterOption option, const T& value) {
-  if (!detail::has_dependencies()) return value;
+/// Makes the recording depend on an option.
+[[gnu::cold, gnu::noinline]] void note_option(const std::shared_ptr<ParameterState>& p,
+                                              ParameterOption option) {
   OptionRead read = detail::option_read(p, option);
   read.changes = p->revision_of(option)->count();
   detail::depend_on(p->revision_of(option), std::move(read));
+}
+/// `value`, an option that hybrid_forward may read. Each step of a Trainer reads several.
+template <class T>
+[[gnu::always_inline]] inline const T& read_option(const std::shared_ptr<ParameterState>& p,
+                                                   ParameterOption option, const T& value) {
+  if (detail::has_dependencies()) [[unlikely]]
+    note_option(p, option);
   return value;
 }
 void set_number(const ParameterState& p, ParameterOption option, double& number, double v) {
