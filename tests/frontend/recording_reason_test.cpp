@@ -94,6 +94,25 @@ TEST_CASE("the extents that differ from the nearest recording") {
   const Tensor twice = ones({4, 3});
   net(Tensors{twice, twice});
   CHECK(only(net, Kind::aliasing) == "input 1 shares memory with other inputs in another way");
+  CHECK_THAT(last_reason(net).remedy, Contains("twice in each call or in none"));
+}
+
+TEST_CASE("the remedy for an Attr fits its type") {
+  struct Named : HybridBlock {
+    Attr<std::string> function{this, "relu", "function"};
+    Attr<double> factor{this, 0.5, "factor"};
+    Tensor hybrid_forward(F& F, const Tensor& x) override {
+      return F.Activation(x, {.act_type = function.get()}) * factor;
+    }
+  } net;
+  net.hybridize();
+  net(ones({2}));
+  net.function = "tanh";
+  net(ones({2}));
+  CHECK(last_reason(net).remedy == "set it before the first call");
+  net.factor = -0.25;
+  net(ones({2}));
+  CHECK(last_reason(net).remedy == "pass a number that changes often as a tensor");
 }
 
 TEST_CASE("modes of the call") {

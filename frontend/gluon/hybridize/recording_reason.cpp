@@ -24,7 +24,8 @@ constexpr std::array kind_words = {
     KindWords{Kind::shape, "shape", "pad inputs to a few shapes"},
     KindWords{Kind::dtype, "dtype", "convert inputs to one dtype with astype()"},
     KindWords{Kind::input_count, "input-count", "pass the same number of inputs in each call"},
-    KindWords{Kind::aliasing, "aliasing", "pass separate arrays, as copy() makes them"},
+    KindWords{Kind::aliasing, "aliasing",
+              "pass an array twice in each call or in none; copy() makes separate arrays"},
     KindWords{Kind::device, "device", "move inputs to one device with to()"},
     KindWords{Kind::train, "train", ""},
     KindWords{Kind::recording, "recording", ""},
@@ -63,6 +64,10 @@ std::string detail::remedy_for(const RecordingReason::Difference& d) {
   for (const std::string_view option : option_names)
     if (d.kind == Kind::parameter && d.what.starts_with(fmt::format("the {} of ", option)))
       remedy = fmt::format("call set_{}() before the first call", option);
+  // Tensors hold numbers alone.
+  if (const std::string_view now = d.now;
+      d.kind == Kind::attribute && (now.starts_with('"') || now.find_first_of("0123456789") > 1))
+    remedy = "set it before the first call";
   // The last batch of an epoch.
   if (d.kind == Kind::shape && d.what == "axis 0 of input 0")
     remedy += "; a DataLoader with LastBatch::discard or rollover has batches of one size";
