@@ -65,13 +65,19 @@ TEST_CASE("packed weights replace the arrays of parameters", "[weights]") {
   const auto conv = [](int channels, const nn::ConvOptions& o) {
     return [=] { return std::make_shared<nn::Conv2D>(channels, o); };
   };
+  const bool widens = !host_isa().ends_with("scalar");  // products do, by vectors
   const Row rows[] = {
       {"dense", dense(50, 70), {20, 70}},
       {"dense of one vector of columns", dense(16, 33), {20, 33}},
       {"dense of few columns", dense(3, 65), {20, 65}},
       {"dense in f64", dense(50, 70), {20, 70}, true, DType::f64},
-      {"dense in f16, packed as f32", dense(50, 70), {20, 70}, false, DType::f16},
-      {"dense in bf16, packed as f32", dense(50, 70), {20, 70}, false, DType::bf16},
+      {"dense in f16", dense(50, 70), {20, 70}, widens, DType::f16},
+      {"dense in bf16", dense(50, 70), {20, 70}, widens, DType::bf16},
+      {"convolution in bf16, packed as f32",
+       conv(20, {.kernel_size = {1, 1}, .in_channels = 37}),
+       {2, 37, 6, 6},
+       false,
+       DType::bf16},
       {"convolution 1x1", conv(20, {.kernel_size = {1, 1}, .in_channels = 37}), {2, 37, 6, 6}},
       {"convolution with strides",
        conv(20, {.kernel_size = {3, 2}, .strides = {2, 2}, .in_channels = 37}),
