@@ -37,8 +37,8 @@ struct Timing {
 };
 
 /// Calls `call` once, for a tenth of the time to warm up, then for the given time: at least 5 and at most a
-/// million calls. Resets the peak of memory_report(). Throws for an empty function; errors of `call` pass. One
-/// thread at a time.
+/// million calls. Resets the peak of memory_report(). Throws for an empty function; errors of `call` pass.
+/// One thread at a time.
 KILN_API Timing time_calls(std::string mode, const std::function<void()>& call,
                            const BenchmarkOptions& options = {});
 
