@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 using namespace kiln;
 
@@ -43,6 +44,15 @@ Tensor image(const Shape& shape) { return arange(static_cast<double>(shape.eleme
 
 }  // namespace
 
+TEST_CASE("lengths that int64 does not have") {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const Tensor data = Tensor({{1, 2, 3, 4}, {5, 6, 7, 8}}), lengths{inf, -inf, 1e20f, -1e20f};
+  check("SequenceMask", {data, lengths}, Tensor({{1, 0, 3, 0}, {5, 0, 7, 0}}),
+        [](F& F, const Tensors& in) { return F.SequenceMask(in[0], in[1], {.use_sequence_length = true}); });
+  check("SequenceLast", {data, lengths}, Tensor{5, 2, 7, 4},
+        [](F& F, const Tensors& in) { return F.SequenceLast(in[0], in[1], {.use_sequence_length = true}); });
+}
+
 TEST_CASE("normalisations") {
   check("GroupNorm", {x, ones({2}), zeros({2})}, Tensor({{-1, 1, -1, 1}, {-1, 1, -1, 1}}),
         [](F& F, const Tensors& in) {
@@ -52,6 +62,8 @@ TEST_CASE("normalisations") {
         Tensor({{-1, 1, -1, 1}, {-1, 1, -1, 1}}).reshape({2, 2, 2}),
         [](F& F, const Tensors& in) { return F.InstanceNorm(in[0], in[1], in[2], {.eps = 1e-12}); });
   check("L2Normalization", {Tensor({{3, 4}})}, Tensor({{0.6, 0.8}}),
+        [](F& F, const Tensors& in) { return F.L2Normalization(in[0]); });
+  check("L2Normalization of one axis", {Tensor{3, -4}}, Tensor{1, -1},
         [](F& F, const Tensors& in) { return F.L2Normalization(in[0]); });
   check("LRN", {Tensor({{1, 2, 3}})}, Tensor({{1 / 3.5, 2 / 8.0, 3 / 7.5}}), [](F& F, const Tensors& in) {
     return F.LRN(in[0], {.alpha = 1.5, .beta = 1, .knorm = 1, .nsize = 3});
