@@ -7,9 +7,13 @@
 
 namespace kiln::ir {
 
+bool widens_half(CastOp cast) {
+  return ranked(cast).getElementType().isF32() &&
+         is_narrow_float(dtype_of_element(ranked(cast.getX()).getElementType()));
+}
+
 void WidenedCasts::note(CastOp cast, const Node* node) {
-  const DType from = dtype_of_element(ranked(cast.getX()).getElementType());
-  if (node && ranked(cast).getElementType().isF32() && is_narrow_float(from)) nodes_[cast] = node;
+  if (node && widens_half(cast)) nodes_[cast] = node;
 }
 
 mlir::Type WidenedCasts::half_of(mlir::Value v, const Node* node) const {

@@ -6,6 +6,9 @@ namespace kiln::ir {
 
 struct Node;
 
+/// Whether a cast widens half precision to f32.
+bool widens_half(CastOp cast);
+
 class WidenedCasts {
  public:
   /// Notes `cast`, which `node` has composed, if it widens half precision to f32.

@@ -4,10 +4,10 @@
 #include "ir/dialect.h"
 #include "ir/prepacked.h"
 #include "ir/views.h"
+#include "ir/widened_casts.h"
 #include "passes/convolution_layout.h"
 #include "passes/permute_axes.h"
 #include "passes/sweep.h"
-#include "runtime/dtype_table.h"
 
 #include <llvm/Support/MathExtras.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -34,9 +34,7 @@ mlir::Value before_swap(mlir::Value v) {
 /// The parameter in half precision that `v` widens; null if it is another value.
 mlir::Value before_widening(mlir::Value v) {
   auto cast = v.getDefiningOp<ir::CastOp>();
-  if (!cast || !is_narrow_float(ir::dtype_of_element(ir::ranked(cast.getX()).getElementType())) ||
-      !ir::ranked(v).getElementType().isF32())
-    return {};
+  if (!cast || !ir::widens_half(cast)) return {};
   const ir::View view = ir::view_of(cast.getX());
   return view.is_contiguous() && ir::is_unchanged_parameter(ir::memory_of(view.base)) ? cast.getX()
                                                                                       : mlir::Value();

@@ -39,7 +39,7 @@ void drop_constructors(llvm::Module& module) {
   if (auto* constructors = module.getGlobalVariable("llvm.global_ctors")) constructors->eraseFromParent();
 }
 
-/// Removes lines and unwind tables. Texts have these only where a report asks for lines.
+/// Removes lines and unwind tables, which the texts of a report have only with keeps_lines().
 void drop_debug_info(llvm::Module& module) {
   llvm::StripDebugInfo(module);
   for (llvm::Function& f : module) f.setUWTableKind(llvm::UWTableKind::None);

@@ -60,11 +60,6 @@ void unmark_parameters(mlir::func::FuncOp forward, llvm::ArrayRef<std::uint32_t>
   for (const std::uint32_t i : trained) forward.removeArgAttr(i, ir::parameter_attr);
 }
 
-/// Logs why a part was compiled, after the line with its cost.
-void log_purpose(const CompilePurpose& purpose) {
-  if (log_enabled(LogCategory::compile)) log_info(LogCategory::compile, purpose.text);
-}
-
 /// The joint function of the graph, in two.
 passes::CutJoint cut_graph(const ir::Graph& graph, const ir::GradientRequest& request, Recompute policy,
                            const codegen::Compilation& c) {
@@ -131,7 +126,7 @@ std::shared_ptr<const Executable> JointCode::compile(
                                c.stages->report()->is_backward = true;
                              executable = codegen::compile_module(*module, c);
                            });
-  log_purpose(options.purpose);
+  log_info(LogCategory::compile, options.purpose.text);  // after the line with its cost
   return executable;
 }
 
@@ -155,7 +150,7 @@ std::shared_ptr<const JointCode> compile_joint(const ir::Graph& graph, const ir:
         code->outputs = std::move(cut.outputs);
         code->sums = std::move(cut.sums);
       });
-  log_purpose(of_forward.purpose);
+  log_info(LogCategory::compile, of_forward.purpose.text);
   return code;
 }
 

@@ -21,8 +21,7 @@ void add_missing(std::vector<std::int64_t>& list, std::span<const std::int64_t> 
 /// The purposes of the parts of a recording's code, at the program's line that needs them.
 PartPurpose purpose_of(const std::string& network, const std::string& inputs) {
   return [=](std::string_view part, std::string_view because) {
-    std::string line = line_prefix(CallSite::caller());
-    if (line.ends_with(": ")) line.resize(line.size() - 2);
+    const std::string line = program_line(CallSite::caller());
     return CompilePurpose{inputs, fmt::format("gradients {}", part),
                           fmt::format("{} was compiled with gradients for {}{}, {}, because {}", network,
                                       inputs, line.empty() ? "" : " at " + line, part, because)};

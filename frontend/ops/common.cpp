@@ -130,6 +130,9 @@ void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what) {
          "{} takes arrays of one dtype, got {} and {}: convert one of them (astype, Cast; a network: cast)",
          what, name_of(p.dtype(a)), name_of(p.dtype(b)));
 }
+void require_one_dtype(Primitives& p, Args inputs, std::string_view what) {
+  for (const Value v : inputs) require_one_dtype(p, inputs[0], v, what);
+}
 std::size_t inputs_with_bias(const Attrs& a) { return a.boolean("no_bias") ? 2 : 3; }
 std::int64_t count_of(const Attrs& a, std::string_view name) {
   const std::int64_t count = a.integer(name);

@@ -108,6 +108,7 @@ AttrSpec meaning(AttrSpec spec, std::string_view sentence);
 Value clipped_indices(Primitives& p, Value indices, std::int64_t extent);
 /// Throws if the inputs of `what` have different dtypes.
 void require_one_dtype(Primitives& p, Value a, Value b, std::string_view what);
+void require_one_dtype(Primitives& p, Args inputs, std::string_view what);
 /// An integer attribute that must be positive. Throws otherwise, naming it.
 std::int64_t count_of(const Attrs& a, std::string_view name);
 /// The number of inputs of an operator of data, weight and bias: 2 with `no_bias`.

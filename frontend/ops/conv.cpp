@@ -27,7 +27,7 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
          "Shape inconsistent, Provided = {}, inferred shape={}: the weight does not fit data of the shape {}",
          weight.str(), expected.str(), data.str());
   require_windows_fit(data, spec.window);
-  for (const Value v : in.subspan(1)) require_one_dtype(p, in[0], v, "Convolution");
+  require_one_dtype(p, in, "Convolution");
   Value image = widen_factor(p, in[0]), filter = widen_factor(p, in[1]);
   Value y = p.convolution(image, filter, spec);
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
@@ -86,7 +86,7 @@ Values deconvolution(Primitives& p, Args in, const Attrs& a) {
       adjust[at(i)] = surplus % 2;
     }
   }
-  for (const Value v : in.subspan(1)) require_one_dtype(p, in[0], v, "Deconvolution");
+  require_one_dtype(p, in, "Deconvolution");
   Value y = ir::transposed_convolution(p, widen_factor(p, in[0]), widen_factor(p, in[1]), spec, adjust);
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
   return {convert(p, y, p.dtype(in[0]))};

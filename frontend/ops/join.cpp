@@ -7,7 +7,7 @@ namespace {
 
 void require_parts(Primitives& p, Args in, std::string_view what) {
   if (in.empty()) fail("{} needs an array", what);
-  for (Value v : in) require_one_dtype(p, in[0], v, what);
+  require_one_dtype(p, in, what);
 }
 Values concat(Primitives& p, Args in, const Attrs& a) {
   require_parts(p, in, "Concat");

@@ -24,7 +24,7 @@ Values fully_connected(Primitives& p, Args in, const Attrs& a) {
   DType d = p.dtype(in[0]);
   std::int64_t rows = flat ? data[0] : Shape(data.dims().first(data.size() - 1)).elements();
   Value x = p.reshape(in[0], {rows, k});
-  for (const Value v : in.subspan(1)) require_one_dtype(p, in[0], v, "FullyConnected");
+  require_one_dtype(p, in, "FullyConnected");
   Value lhs = widen_factor(p, x), rhs = widen_factor(p, in[1]);
   Value y = p.dot(lhs, rhs, {false, true});
   if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));

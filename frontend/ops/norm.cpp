@@ -60,7 +60,7 @@ Value deviation(Primitives& p, const Statistics& s, double eps) {
 
 Values layer_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
-  for (const Value v : in.subspan(1)) require_one_dtype(p, in[0], v, "LayerNorm");
+  require_one_dtype(p, in, "LayerNorm");
   int axis = axis_of(a.integer("axis"), shape.rank());
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, {axis});
@@ -72,7 +72,7 @@ Values layer_norm(Primitives& p, Args in, const Attrs& a) {
 
 Values instance_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
-  for (const Value v : in.subspan(1)) require_one_dtype(p, in[0], v, "InstanceNorm");
+  require_one_dtype(p, in, "InstanceNorm");
   Shape axes = other_axes({0, 1}, shape.rank());
   Value x = widen(p, in[0]);
   Statistics s = statistics(p, x, axes);
@@ -83,7 +83,7 @@ Values instance_norm(Primitives& p, Args in, const Attrs& a) {
 
 Values group_norm(Primitives& p, Args in, const Attrs& a) {
   const Shape shape = p.shape(in[0]);
-  for (const Value v : in.subspan(1)) require_one_dtype(p, in[0], v, "GroupNorm");
+  require_one_dtype(p, in, "GroupNorm");
   Value x = p.reshape(widen(p, in[0]), groups_of(shape, a));
   Statistics s = statistics_in_one_pass(p, x, {2});
   Value y = normalized(p, x, s, {2}, a.real("eps"));

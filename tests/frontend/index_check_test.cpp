@@ -164,7 +164,7 @@ TEST_CASE("a wrong label ends a training step before it changes a weight", "[ind
   CHECK(same_bits(net[1].as<nn::Dense>().weight.data(), before));
 }
 
-TEST_CASE("a step in one call checks the indices of the blocks that ask for it", "[indices]") {
+TEST_CASE("a step in one call checks the indices of the blocks with Check::indices", "[indices]") {
   const Tensor x{0, 4}, bad_x{5, 4}, label{0, 2}, bad_label{0, 3};
   for (const bool of_net : {true, false}) {
     for (const bool of_loss : {true, false}) {

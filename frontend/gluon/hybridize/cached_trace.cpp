@@ -227,8 +227,8 @@ ir::Graph record(HybridBlock& block, std::span<const Tensor> inputs, TracedCall&
   return graph ? *graph : *try_record(block, inputs, out, recording, /*asks=*/true);
 }
 
-/// The recording of the block with equal code; null if there is none, or if a report asks for code of its
-/// own.
+/// The recording of the block with equal code; null if there is none. Null within a report, too, which
+/// describes code that is compiled for it.
 std::shared_ptr<const TracedCall> equal_recording(detail::BlockState& block, const TracedCall& call) {
   if (ReportScope::current()) return nullptr;
   const HybridizeOptions& o = call.options;

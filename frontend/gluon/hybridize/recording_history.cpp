@@ -65,8 +65,7 @@ RecordingReason RecordingHistory::reason(const HybridBlock& block, const TracedC
   RecordingReason reason;
   reason.network = std::move(name);
   reason.inputs = call.signature.str();
-  reason.line = line_prefix(CallSite::caller());
-  if (reason.line.ends_with(": ")) reason.line.resize(reason.line.size() - 2);
+  reason.line = program_line(CallSite::caller());
   const std::lock_guard lock(mutex_);
   if (!earlier_.empty())
     reason.differences = nearest_differences(earlier_, RecordingFacts(block, call, earlier_.back().get()));
