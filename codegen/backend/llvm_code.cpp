@@ -1,6 +1,7 @@
 // Runs LLVM's passes and code generators.
 #include "codegen/backend/llvm_code.h"
 
+#include "codegen/backend/llvm_targets.h"
 #include "runtime/fail.h"
 
 #include <llvm/CodeGen/MachineModuleInfo.h>
@@ -18,6 +19,7 @@ namespace kiln::codegen {
 namespace {
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const LlvmTarget& target) {
+  register_llvm_targets();
   const llvm::Triple triple(target.triple);
   std::string error;
   const llvm::Target* llvm_target = llvm::TargetRegistry::lookupTarget(triple, error);

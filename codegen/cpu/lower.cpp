@@ -5,23 +5,12 @@
 
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/Instrumentation/AddressSanitizer.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include <mutex>
-
 namespace kiln::codegen {
 namespace {
-
-void initialize_llvm() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-  });
-}
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   run_passes(module, machine, std::string(simplify), [](llvm::ModulePassManager& passes) {
@@ -49,7 +38,6 @@ void drop_debug_info(llvm::Module& module) {
 
 llvm::SmallVector<char, 0> CpuBackend::lower(llvm::Module& module, const KernelRequest& request,
                                              const std::string& /*symbol*/, StageTexts* texts) const {
-  initialize_llvm();
   llvm::TargetMachine& machine = machine_for({llvm::sys::getProcessTriple(), target_.cpu, target_.features});
   set_machine(module, machine);
   const bool has_debug_info = !module.debug_compile_units().empty();

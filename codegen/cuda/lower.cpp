@@ -6,34 +6,10 @@
 #include "codegen/cuda/read_only.h"
 #include "codegen/cuda/toolkit.h"
 
-#include <mutex>
-
-extern "C" {
-// LLVM has no header of a target that it is not built on.
-void LLVMInitializeNVPTXTargetInfo();
-void LLVMInitializeNVPTXTarget();
-void LLVMInitializeNVPTXTargetMC();
-void LLVMInitializeNVPTXAsmPrinter();
-}
-
 namespace kiln::codegen {
-namespace {
-
-void initialize_nvptx() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
-  });
-}
-
-}  // namespace
 
 llvm::SmallVector<char, 0> CudaBackend::lower(llvm::Module& module, const KernelRequest& request,
                                               const std::string& symbol, StageTexts* texts) const {
-  initialize_nvptx();
   llvm::TargetMachine& machine = machine_for({"nvptx64-nvidia-cuda", arch_.name, arch_.ptx});
   set_machine(module, machine);
   add_entry(module, symbol, request.arguments, request.gpu);

@@ -1,6 +1,7 @@
 // The linker of the process.
 #include "codegen/driver/jit.h"
 
+#include "codegen/backend/llvm_targets.h"
 #include "codegen/driver/memory_room.h"
 #include "codegen/driver/perf_map.h"
 #include "codegen/driver/stats.h"
@@ -12,7 +13,6 @@
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Object/ELFObjectFile.h>
-#include <llvm/Support/TargetSelect.h>
 
 #include <map>
 #include <mutex>
@@ -25,8 +25,7 @@ namespace {
 thread_local std::string link_errors;
 
 llvm::orc::LLJIT* make_linker() {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+  register_llvm_targets();
   auto made = llvm::orc::LLJITBuilder().create();
   if (!made) fail_internal("the JIT linker could not be made: {}", llvm::toString(made.takeError()));
   (*made)->getExecutionSession().setErrorReporter(

@@ -4,7 +4,6 @@
 #include "codegen/emit/pointwise_body.h"
 #include "codegen/registry/registry.h"
 
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <functional>
@@ -111,8 +110,6 @@ class ScalarBackend final : public Backend {
   }
   llvm::SmallVector<char, 0> lower(llvm::Module& module, const KernelRequest& request, const std::string&,
                                    StageTexts* texts) const override {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
     llvm::TargetMachine& machine = machine_for({llvm::sys::getProcessTriple(), target_.cpu, ""});
     set_machine(module, machine);
     run_passes(module, machine, std::string(simplify));

@@ -89,6 +89,8 @@ MODES = ["frontend/eager", "frontend/autograd", "frontend/trace"]
 ROOMS_OF_A_CALL = ["frontend/tensor", "frontend/call", "frontend/view", *MODES]
 # A step of a protocol that one file owns: the code that may name it (folders and files), and how often at most.
 OWNED = {
+    # LLVM's registry of targets has no lock.
+    "(?:InitializeNative|LLVMInitializeNVPTX)\\w+": (["codegen/backend/llvm_targets.cpp"], None),
     # The memory of one call: the order of the steps around it is that of an array call.
     "CallFrame": (["runtime/", "frontend/call/array_call.h"], None),
     # The tape keeps the contents of an array that is about to be written. A declaration is no use. The users: an array call, elements that the
