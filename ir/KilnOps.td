@@ -96,7 +96,7 @@ def Kiln_CompareEnum : Kiln_Enum<"Compare", ["eq", "ne", "lt", "le", "gt", "ge"]
 def Kiln_ReduceEnum : Kiln_Enum<"Reduce", ["sum", "sum_squares", "prod", "max", "max_nnan", "min"]>;
 def Kiln_ScatterEnum : Kiln_Enum<"Scatter", ["replace", "add"]>;
 def Kiln_ExtendEnum : Kiln_Enum<"Extend", ["edge", "reflect"]>;
-def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd"]>;
+def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd", "words"]>;
 
 // The algorithm of a contraction fixes its bits. It is chosen once, from logical shapes, when the dialect is built from a graph
 // (ir/algorithm.h); no pass changes it. Defined at `dot` and `convolution`.
@@ -534,7 +534,8 @@ def PackOp : Kiln_Op<"pack", ".LKF"> {
   let description = [{
     A `matrix` (batch..., k, n), or (batch..., n, k) if `transposed`, becomes (batch..., panels, k, panel). Weights (o, c, kernel...)
     of a `convolution` become (groups, panels, k, panel) with k in the order of the contraction, and for `winograd` the transformed
-    kernels (panels, 16, c, panel). Packed parameters are prepacked constants.
+    kernels (panels, 16, c, panel). Bytes (batch..., n, k), i8 with k a multiple of four, packed as `words`, become (batch..., panels,
+    k / 4, panel) of i32: a word has four consecutive values of k, the first in its lowest byte. Packed parameters are prepacked constants.
   }];
   let arguments = (ins Kiln_PackEnum:$kind, Kiln_Tensor:$x, I64Attr:$panel, I64Attr:$groups);
   let results = (outs Kiln_Tensor:$result);
@@ -545,7 +546,8 @@ def PackOp : Kiln_Op<"pack", ".LKF"> {
 def PackedDotOp : Kiln_Op<"packed_dot", ".L.F"> {
   let summary = "dot of A and packed B";
   let description = [{
-    B may be in half precision where A is f32: the product widens its elements.
+    B may be in half precision where A is f32: the product widens its elements. B may be packed `words` of i8 where A is u8 and not
+    transposed, and the result i32: the product widens its elements to i32.
   }];
   let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, UnitAttr:$transpose_lhs);
   let results = (outs Kiln_Tensor:$result);
@@ -557,7 +559,8 @@ def PackedConvolutionOp : Kiln_Op<"packed_convolution", ".L.F"> {
   let description = [{
     x (n, spatial..., c), result (n, spatial..., o), or (n, c, spatial...) and (n, o, spatial...) if `channels_first`: a group then has one
     panel, and a stride s of the last axis takes that of x apart, (s, points / s), so that results of a line read neighbours. Depthwise
-    weights (as many groups as channels) are packed as one group.
+    weights (as many groups as channels) are packed as one group. Weights may be packed `words` of i8 where x is u8, as in packed_dot;
+    the channels of a group are then a multiple of four.
   }];
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$dilate, UnitAttr:$channels_first);

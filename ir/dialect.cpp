@@ -45,6 +45,10 @@ bool is_depthwise(PackedConvolutionOp op) {
   return op.getGroups() > 1 && ranked(op.getW()).getDimSize(0) == 1;
 }
 
+bool multiplies_bytes(mlir::Value lhs, mlir::Value result) {
+  return ranked(lhs).getElementTypeBitWidth() == 8 && ranked(result).getElementTypeBitWidth() == 32;
+}
+
 bool packs_weights(PackOp op) {
   return op.getKind() == PackKind::convolution || op.getKind() == PackKind::winograd;
 }
@@ -64,6 +68,11 @@ llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::
       llvm::SmallVector<std::int64_t> to(x.drop_back(2));
       const bool transposed = kind == PackKind::transposed;
       to.append({panels(x[x.size() - (transposed ? 2 : 1)]), x[x.size() - (transposed ? 1 : 2)], panel});
+      return to;
+    }
+    case PackKind::words: {
+      llvm::SmallVector<std::int64_t> to(x.drop_back(2));
+      to.append({panels(x[x.size() - 2]), x.back() / bytes_of_word, panel});
       return to;
     }
     case PackKind::convolution:
@@ -131,8 +140,12 @@ mlir::LogicalResult PackOp::verify() {
   if (panel < 1 || groups < 1 || x.size() < 2) return emitOpError("needs a matrix and a panel");
   if (getKind() == PackKind::winograd && (x.size() != 4 || x[2] != 3 || x[3] != 3))
     return emitOpError("needs kernels of 3x3");
+  const bool of_words = getKind() == PackKind::words;
+  if (of_words && (type_of(getX()).dtype != DType::i8 || x.back() % bytes_of_word != 0))
+    return emitOpError("needs rows of whole words of i8");
   return verify_type(*this, [&] {
-    return TensorType{type_of(getX()).dtype, to_shape(packed_shape(getKind(), x, panel, groups))};
+    return TensorType{of_words ? DType::i32 : type_of(getX()).dtype,
+                      to_shape(packed_shape(getKind(), x, panel, groups))};
   });
 }
 

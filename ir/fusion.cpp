@@ -99,7 +99,8 @@ mlir::LogicalResult FusionOp::verify() {
         return emitOpError("inserts into a value that it computes or reads");
     } else if (auto pack = llvm::dyn_cast<PackOp>(op)) {
       if (packs_weights(pack) ? !packs_alone(pack)
-                              : !op.hasOneUse() || !llvm::isa<PackedDotOp>(*op.user_begin()) ||
+                              : pack.getKind() == PackKind::words || !op.hasOneUse() ||
+                                    !llvm::isa<PackedDotOp>(*op.user_begin()) ||
                                     !llvm::isa<mlir::BlockArgument>(op.getOperand(0)))
         return emitOpError(
             "may pack weights of one operand and do nothing else, or an operand for its own packed_dot");

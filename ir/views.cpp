@@ -82,6 +82,12 @@ bool View::is_contiguous() const {
   return elements == ranked(base).getNumElements();
 }
 
+bool is_of_words(const View& bytes) {
+  const auto is_whole = [](std::int64_t n) { return n % bytes_of_word == 0; };
+  return !bytes.strides.empty() && bytes.strides.back() == 1 && is_whole(bytes.shape.back()) &&
+         is_whole(bytes.offset) && llvm::all_of(llvm::ArrayRef(bytes.strides).drop_back(), is_whole);
+}
+
 std::optional<View> apply_view_op(mlir::Operation* op, const View& view) {
   View out;
   out.base = view.base;

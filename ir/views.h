@@ -25,6 +25,9 @@ struct View {
   bool is_contiguous() const;
 };
 
+/// Whether a view of bytes is one of words, along its last axis.
+bool is_of_words(const View& bytes);
+
 /// `v` as a view, through the longest chain of view operations that strides can express, up to
 /// max_view_chain. Any other value is a view of itself.
 View view_of(mlir::Value v);

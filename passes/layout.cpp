@@ -5,6 +5,7 @@
 #include "ir/prepacked.h"
 #include "ir/views.h"
 #include "ir/widened_casts.h"
+#include "passes/byte_factors.h"
 #include "passes/convolution_layout.h"
 #include "passes/permute_axes.h"
 #include "passes/sweep.h"
@@ -68,6 +69,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
  private:
   void pack(ir::DotOp op) {
     mlir::OpBuilder builder(op);
+    if (target_.multiplies_bytes())
+      if (const auto factors = byte_factors(builder, op)) return multiply_bytes(builder, op, *factors);
     mlir::Value lhs = op.getLhs(), rhs = op.getRhs();
     bool transpose_lhs = op.getTransposeLhs(), transpose_rhs = op.getTransposeRhs();
     if (mlir::Value v = before_swap(lhs)) {
@@ -105,6 +108,14 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     op.erase();
   }
 
+  void multiply_bytes(mlir::OpBuilder& builder, ir::DotOp op, const ByteFactors& factors) const {
+    const mlir::Value packed = pack_words(builder, factors.rhs);
+    const mlir::Value product = ir::PackedDotOp::create(builder, op.getLoc(), op.getType(), factors.lhs,
+                                                        packed, /*transpose_lhs=*/false);
+    op.replaceAllUsesWith(factors.corrected(builder, product));
+    op.erase();
+  }
+
   /// B as it is packed. A parameter in half precision stays so in panels: the product reads half of the
   /// bytes, and widens them.
   mlir::Value to_pack(mlir::Value rhs, bool transposed, llvm::ArrayRef<std::int64_t> product) const {
@@ -119,6 +130,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
 
   void pack(ir::ConvolutionOp op) {
     mlir::OpBuilder builder(op);
+    if (target_.multiplies_bytes())
+      if (const auto factors = byte_factors(builder, op)) return multiply_bytes(builder, op, *factors);
     switch (layout_of(op, target_)) {
       case ConvolutionLayout::lines:
         op.replaceAllUsesWith(channels_first(builder, op));
@@ -175,6 +188,27 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       x = op->getOperand(0);
     }
     return pads;
+  }
+
+  /// With the channels last the bytes of a word are channels.
+  void multiply_bytes(mlir::OpBuilder& builder, ir::ConvolutionOp op, const ByteFactors& factors) const {
+    const mlir::Value x = images_channels_last(builder, factors.lhs, copies_channels_last(op));
+    const mlir::RankedTensorType weights = ir::ranked(factors.rhs);
+    const auto kernel = weights.getShape().drop_front(2);
+    const auto groups = static_cast<std::int64_t>(op.getGroups());
+    const std::int64_t columns = weights.getDimSize(0) / groups,
+                       k_extent = mlir::ShapedType::getNumElements(weights.getShape().drop_front());
+    mlir::Value w = ir::TransposeOp::create(builder, op.getLoc(), channels_last(factors.rhs), factors.rhs,
+                                            channels_last_order(weights.getRank()));
+    w = ir::ReshapeOp::create(builder, op.getLoc(), ir::with_shape(w, {groups, columns, k_extent}), w);
+    const mlir::Value product = ir::PackedConvolutionOp::create(
+        builder, op.getLoc(), channels_last(op.getResult()), x, pack_words(builder, w), op.getGroups(),
+        kernel, op.getStride(), op.getDilate());
+    auto result =
+        ir::TransposeOp::create(builder, op.getLoc(), op.getType(), factors.corrected(builder, product),
+                                channels_first_order(weights.getRank()));
+    op.replaceAllUsesWith(result.getResult());
+    op.erase();
   }
 
   void filter_planes(mlir::OpBuilder& builder, ir::ConvolutionOp op) {
@@ -360,6 +394,17 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
                                             from.getElementType());
     return ir::PackOp::create(builder, loc, type, kind, x, static_cast<std::uint64_t>(panel),
                               static_cast<std::uint64_t>(groups));
+  }
+
+  /// Bytes (batch..., n, k) in panels of words.
+  mlir::Value pack_words(mlir::OpBuilder& builder, mlir::Value x) const {
+    const auto shape = ir::ranked(x).getShape();
+    const mlir::Type word = builder.getI32Type();
+    const std::int64_t panel = target_.panel_width(shape[shape.size() - 2], word.getIntOrFloatBitWidth());
+    const auto type =
+        mlir::RankedTensorType::get(ir::packed_shape(ir::PackKind::words, shape, panel, 1), word);
+    return ir::PackOp::create(builder, x.getLoc(), type, ir::PackKind::words, x,
+                              static_cast<std::uint64_t>(panel), 1);
   }
 
   static mlir::RankedTensorType channels_last(mlir::Value v) {

@@ -2,7 +2,6 @@
 #include "passes/prepack.h"
 
 #include "ir/prepacked.h"
-#include "runtime/dtype_table.h"
 
 namespace kiln::passes {
 namespace {
@@ -15,12 +14,14 @@ bool is_function_of_operands(mlir::Operation* op) {
          ir::is_view_op(op) || ir::is_product(op);
 }
 
-/// Whether it widens a parameter in half precision for kernels that read it in panels.
+/// Whether it widens a parameter for kernels that read it in panels, or that reduce it: the wide array is none
+/// in memory, or one that the call needs.
 bool is_widening_of_weights(mlir::Operation* op) {
   return llvm::isa<ir::CastOp>(op) &&
-         is_narrow_float(ir::dtype_of_element(ir::ranked(op->getOperand(0)).getElementType())) &&
+         ir::ranked(op->getOperand(0)).getElementTypeBitWidth() <
+             ir::ranked(op->getResult(0)).getElementTypeBitWidth() &&
          llvm::all_of(op->getUsers(), [](mlir::Operation* user) {
-           return llvm::isa<ir::PackOp, ir::PackedConvolutionOp>(user);
+           return llvm::isa<ir::PackOp, ir::PackedConvolutionOp, ir::ReduceOp>(user);
          });
 }
 
@@ -35,7 +36,9 @@ bool is_worth_memory(mlir::Operation* op, const ViewAnalysis& view_analysis) {
 
 /// Whether it packs B for contractions that read it unpacked.
 bool is_taken_as_it_lies(mlir::Operation* op, const TargetModel& target) {
-  return llvm::isa<ir::PackOp>(op) && llvm::all_of(op->getUsers(), [&](mlir::Operation* user) {
+  auto pack = llvm::dyn_cast<ir::PackOp>(op);
+  return pack && pack.getKind() != ir::PackKind::words &&
+         llvm::all_of(op->getUsers(), [&](mlir::Operation* user) {
            auto dot = llvm::dyn_cast<ir::PackedDotOp>(user);
            if (!dot) return false;
            const mlir::RankedTensorType result = dot.getType(), lhs = ir::ranked(dot.getLhs());

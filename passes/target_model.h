@@ -52,6 +52,9 @@ class TargetModel {
   /// Whether a product reads packed B in half precision and widens it, where its parameter has that dtype.
   virtual bool widens_panels() const = 0;
 
+  /// Whether contractions multiply bytes, of packed words of four values of k (PackKind::words).
+  virtual bool multiplies_bytes() const = 0;
+
   /// The most points of a pooling window whose accumulators one contraction's tile can hold.
   virtual std::int64_t max_window_points() const = 0;
 

@@ -40,11 +40,13 @@ llvm::SmallVector<char, 0> CpuBackend::lower(llvm::Module& module, const KernelR
                                              const std::string& /*symbol*/, StageTexts* texts) const {
   llvm::TargetMachine& machine = machine_for({llvm::sys::getProcessTriple(), target_.cpu, target_.features});
   set_machine(module, machine);
+  std::string features = target_.features;
+  if (!request.features.empty()) features += (features.empty() ? "" : ",") + request.features;
   const bool has_debug_info = !module.debug_compile_units().empty();
   for (llvm::Function& f : module) {
     if (f.isDeclaration()) continue;
     f.addFnAttr("target-cpu", target_.cpu);
-    f.addFnAttr("target-features", target_.features);
+    f.addFnAttr("target-features", features);
     if (target_.vector_bytes == 64) f.addFnAttr("prefer-vector-width", "512");
     f.setDoesNotThrow();
     // Backtraces pass through a frame that has an unwind table.

@@ -24,7 +24,7 @@ struct CompilePurpose {
 };
 
 struct CompileOptions {
-  Isa isa = Isa::host;  ///< KILN_TARGET_CPU: native, scalar, avx2, avx512
+  Isa isa = Isa::host;  ///< host: KILN_TARGET_CPU
   std::string gpu;      ///< "sm_80", "sm_90": kernels are PTX
   /// A row of codegen/registry; empty: the GPU's row if `gpu` is set, else the CPU's.
   std::string backend = {};

@@ -34,7 +34,9 @@ bool is_parameter(mlir::Value v, mlir::Operation* op) {
 
 std::optional<Packing> packing_of(mlir::Operation* op) {
   ir::PackOp pack = pack_of(op);
-  if (!pack || pack.getKind() == ir::PackKind::winograd || !is_parameter(pack.getX(), op)) return {};
+  if (!pack || pack.getKind() == ir::PackKind::winograd || pack.getKind() == ir::PackKind::words ||
+      !is_parameter(pack.getX(), op))
+    return {};
   const auto shape = ir::ranked(pack.getX()).getShape();
   const TensorType type = ir::to_tensor_type(pack.getX().getType());
   if (type.elements() == 0) return {};

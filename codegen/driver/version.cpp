@@ -8,6 +8,8 @@
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <fmt/format.h>
+
 namespace kiln {
 
 std::string version() { return KILN_VERSION; }
@@ -15,15 +17,8 @@ std::string version() { return KILN_VERSION; }
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 std::string host_isa() {
-  std::string machine = llvm::Triple(llvm::sys::getProcessTriple()).getArchName().str();
-  switch (codegen::select_cpu(default_options().isa).isa) {
-    case Isa::avx512:
-      return machine + " avx512";
-    case Isa::avx2:
-      return machine + " avx2";
-    default:
-      return machine + " scalar";
-  }
+  const std::string machine = llvm::Triple(llvm::sys::getProcessTriple()).getArchName().str();
+  return fmt::format("{} {}", machine, codegen::select_cpu(default_options().isa).name());
 }
 
 }  // namespace kiln

@@ -6,10 +6,21 @@
 
 namespace kiln::codegen {
 
+ir::View in_words(ir::View bytes) {
+  if (!ir::is_of_words(bytes)) fail_internal("the bytes of a contraction are no words");
+  constexpr std::int64_t size = ir::bytes_of_word;
+  bytes.offset /= size;
+  bytes.shape.back() /= size;
+  for (std::int64_t& stride : llvm::MutableArrayRef(bytes.strides).drop_back()) stride /= size;
+  return bytes;
+}
+
 Contraction contraction_of(ir::PackedDotOp root) {
   const auto packed = ir::ranked(root.getRhs()).getShape();
   auto pack = root.getRhs().getDefiningOp<ir::PackOp>();
-  const ir::View lhs = ir::view_of(root.getLhs()), rhs = ir::view_of(pack ? pack.getX() : root.getRhs());
+  const bool of_bytes = ir::multiplies_bytes(root.getLhs(), root.getResult());
+  const ir::View lhs = of_bytes ? in_words(ir::view_of(root.getLhs())) : ir::view_of(root.getLhs()),
+                 rhs = ir::view_of(pack ? pack.getX() : root.getRhs());
   if (!rhs.is_contiguous()) fail_internal("a packed operand is read through a window");
   const std::size_t batch = lhs.shape.size() - 2;
   const std::size_t row = batch + (root.getTransposeLhs() ? 1 : 0),
@@ -35,7 +46,8 @@ Contraction contraction_of(ir::PackedDotOp root) {
   contraction.columns = ir::ranked(root.getResult()).getShape().back();
   contraction.panels = packed[packed.size() - 3];
   contraction.panel = packed.back();
-  contraction.lhs_elements = ir::ranked(root.getLhs()).getNumElements();
+  contraction.lhs_elements = mlir::ShapedType::getNumElements(lhs.shape);
+  contraction.of_bytes = of_bytes;
   return contraction;
 }
 

@@ -1,5 +1,6 @@
 // A contraction as all targets see it, before it is divided into tiles.
 #pragma once
+#include "codegen/emit/byte_products.h"
 #include "codegen/emit/loop_nest.h"
 #include "codegen/emit/plan_fields.h"
 #include "codegen/emit/scalar_expr.h"
@@ -34,7 +35,17 @@ struct Contraction {
   std::int64_t groups = 1, lhs_group = 0;
   std::int64_t columns = 0, panels = 0, panel = 0;  ///< of a group
   std::int64_t lhs_elements = 0;                    ///< distinct elements of A, over all rows
+  /// Whether elements of A and B are words of four bytes, of four values of k: u8 of A, i8 of B. The sums are
+  /// of i32.
+  bool of_bytes = false;
+
+  std::optional<ByteProducts> byte_products(const CpuTarget& target, int lanes) const {
+    return of_bytes ? std::optional(byte_products_of(target, lanes)) : std::nullopt;
+  }
 };
+
+/// A view of bytes as one of words.
+ir::View in_words(ir::View bytes);
 
 /// Which operands of a kernel are A and B.
 struct FactorOperands {

@@ -211,7 +211,8 @@ struct KernelRequest {
   bool on_tensor_cores = false;  ///< whether it may have instructions of tensor cores; follows from the key
   /// Between kernels of a row fusion on a GPU: emits a wait for all threads of the iteration.
   std::function<void(KernelBuilder&)> barrier = {};
-  std::string words = {};  ///< its computation, as words_of() gives it; for its name
+  std::string features = {};  ///< of LLVM, beyond the target's; follow from the key
+  std::string words = {};     ///< its computation, as words_of() gives it; for its name
 };
 
 }  // namespace kiln::codegen

@@ -77,7 +77,9 @@ KernelRequest request_of(RowFusionPlan plan, std::vector<KernelRequest> kernels,
   std::string key = plan_key("row fusion", plan);
   const GpuLaunch gpu = kernels.front().gpu;
   const bool in_order = llvm::any_of(kernels, [](const KernelRequest& k) { return k.in_order; });
-  std::string words = joined_words(kernels);
+  std::string words = joined_words(kernels), features;
+  for (const KernelRequest& k : kernels)
+    if (features.empty()) features = k.features;
   auto emit = [plan = std::move(plan), kernels = std::move(kernels)](KernelBuilder& e,
                                                                      const KernelArgs& args) {
     const mlir::Value block = e.param(args.params, plan.block_at, "block_rows");

@@ -77,6 +77,7 @@ void Tile::load_rhs(KernelBuilder& e, mlir::Value address, DType stored, int reg
 
 mlir::Value Tile::multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, mlir::Value sum) const {
   if (is_floating(dtype)) return mlir::LLVM::FMAOp::create(e.b, e.loc, a, b, sum);
+  if (bytes) return multiply_add_bytes(e, *bytes, lanes, a, b, sum);
   return e.add(sum, e.mul(a, b));
 }
 

@@ -1,8 +1,11 @@
 // Register tiles: the innermost contraction.
 #pragma once
+#include "codegen/emit/byte_products.h"
 #include "codegen/emit/kernel_builder.h"
 #include "codegen/emit/plan_fields.h"
 #include "runtime/dtype_table.h"
+
+#include <optional>
 
 namespace kiln::codegen {
 
@@ -40,12 +43,19 @@ struct Tile {
   int rows;
   int vectors;
   int lanes;
+  /// For a contraction of bytes: elements of A and of B are words, `dtype` is i32.
+  std::optional<ByteProducts> bytes = {};
   static constexpr auto fields() {
     return std::tuple(PlanField{"dtype", &Tile::dtype}, PlanField{"rows", &Tile::rows},
-                      PlanField{"vectors", &Tile::vectors}, PlanField{"lanes", &Tile::lanes});
+                      PlanField{"vectors", &Tile::vectors}, PlanField{"lanes", &Tile::lanes},
+                      PlanField{"bytes", &Tile::bytes});
   }
 
   int width() const { return vectors * lanes; }
+  /// KernelRequest::features of a kernel with such a tile.
+  std::string features(const CpuTarget& target) const {
+    return bytes == ByteProducts::vnni ? target.vnni_feature() : "";
+  }
   /// The type of accumulators.
   DType wide() const { return wide_dtype(dtype); }
   std::size_t registers() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(vectors); }
@@ -75,7 +85,7 @@ struct Tile {
   llvm::SmallVector<mlir::Value> sum_over_chunks(
       KernelBuilder& e, mlir::Value k_extent, bool one_chunk,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value from, mlir::Value to)> over) const;
-  /// a * b + sum, in one rounding for floating-point types.
+  /// a * b + sum, in one rounding for floating-point types. Of words: the sum of their four products.
   mlir::Value multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, mlir::Value sum) const;
   /// The initial value of a total over chunks: -0, to which adding the first chunk's sum changes nothing.
   mlir::Value initial_total(KernelBuilder& e) const;

@@ -12,26 +12,35 @@
 
 #include <atomic>
 #include <optional>
+#include <utility>
 
 namespace kiln::codegen {
 namespace {
 
-std::optional<Isa> isa_of(std::string_view name) {
-  if (name == "native") return Isa::host;
-  if (name == "scalar") return Isa::scalar;
-  if (name == "avx2") return Isa::avx2;
-  if (name == "avx512") return Isa::avx512;
+constexpr std::pair<std::string_view, CpuRequest> requests[] = {
+    {"native", {}},
+    {"scalar", {Isa::scalar}},
+    {"avx2", {Isa::avx2}},
+    {"avx2-vnni", {Isa::avx2, /*vnni=*/true}},
+    {"avx512", {Isa::avx512}},
+    {"avx512-vnni", {Isa::avx512, /*vnni=*/true}},
+};
+constexpr std::string_view known_names = "native, scalar, avx2, avx2-vnni, avx512 or avx512-vnni";
+
+std::optional<CpuRequest> request_of(std::string_view name) {
+  for (const auto& [known, request] : requests)
+    if (known == name) return request;
   return {};
 }
 
-Isa isa_from_environment() {
+CpuRequest request_from_environment() {
   const std::string_view name = env("KILN_TARGET_CPU").value_or("native");
-  if (const auto isa = isa_of(name)) return *isa;
-  fail("KILN_TARGET_CPU={} is not known; use native, scalar, avx2 or avx512", name);
+  if (const auto request = request_of(name)) return *request;
+  fail("KILN_TARGET_CPU={} is not known; use {}", name, known_names);
 }
 
-std::atomic<Isa>& chosen() {
-  return once<[] { return std::atomic<Isa>(isa_from_environment()); }>();
+std::atomic<CpuRequest>& chosen() {
+  return once<[] { return std::atomic<CpuRequest>(request_from_environment()); }>();
 }
 
 bool host_has(std::initializer_list<const char*> features) {
@@ -43,27 +52,47 @@ bool host_has(std::initializer_list<const char*> features) {
 
 bool has_avx2() { return host_has({"avx2", "fma", "f16c", "bmi2"}); }
 bool has_avx512() { return has_avx2() && host_has({"avx512f", "avx512vl", "avx512bw", "avx512dq"}); }
+bool has_vnni(Isa isa) {
+  return isa == Isa::avx512 ? host_has({"avx512vnni"}) : isa == Isa::avx2 && host_has({"avxvnni"});
+}
 
-}  // namespace
+/// The instructions of a request, as far as this machine has them.
+CpuRequest resolved(CpuRequest request) {
+  if (request.isa != Isa::host) return request;
+  const Isa isa = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::scalar;
+  return {isa, has_vnni(isa)};
+}
 
-Isa process_isa() { return chosen().load(std::memory_order_relaxed); }
-
-CpuTarget select_cpu(Isa request) {
-  if (request == Isa::host) request = process_isa();
-  if (request == Isa::host) request = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::scalar;
+CpuTarget target_of(const CpuRequest& request) {
   // Levels and not the exact host: an entry of the disk cache serves every machine of the level.
   // "prefer-256-bit" is off, since kernels say their width themselves.
   const Machine* const tuned_for = &machine();
-  switch (request) {
+  if (request.vnni && !has_vnni(request.isa))
+    fail("this machine has no {}; use native", request.isa == Isa::avx512 ? "AVX512_VNNI" : "AVX_VNNI");
+  switch (request.isa) {
     case Isa::avx512:
       if (!has_avx512()) fail("this machine has no AVX-512; use native");
-      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", tuned_for};
+      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", tuned_for, request.vnni};
     case Isa::avx2:
       if (!has_avx2()) fail("this machine has no AVX2 with FMA; use native");
-      return {Isa::avx2, 32, "x86-64-v3", "", tuned_for};
+      return {Isa::avx2, 32, "x86-64-v3", "", tuned_for, request.vnni};
     default:
       return {Isa::scalar, 0, "x86-64", "", tuned_for};
   }
+}
+
+}  // namespace
+
+std::string_view CpuTarget::name() const {
+  for (const auto& [name, request] : requests)
+    if (request == CpuRequest{isa, vnni}) return name;
+  fail_internal("an instruction set has no name");
+}
+
+CpuRequest process_cpu() { return chosen().load(std::memory_order_relaxed); }
+
+CpuTarget select_cpu(Isa request) {
+  return target_of(resolved(request == Isa::host ? process_cpu() : CpuRequest{request}));
 }
 
 }  // namespace kiln::codegen
@@ -72,16 +101,20 @@ namespace kiln {
 
 std::vector<std::string> target_cpus() {
   std::vector<std::string> names{"scalar"};
-  if (codegen::has_avx2()) names.push_back("avx2");
-  if (codegen::has_avx512()) names.push_back("avx512");
+  const auto add = [&](Isa isa, const char* name) {
+    names.emplace_back(name);
+    if (codegen::has_vnni(isa)) names.push_back(std::string(name) + "-vnni");
+  };
+  if (codegen::has_avx2()) add(Isa::avx2, "avx2");
+  if (codegen::has_avx512()) add(Isa::avx512, "avx512");
   return names;
 }
 
 void set_target_cpu(std::string_view name) {
-  const std::optional<Isa> isa = codegen::isa_of(name);
-  if (!isa) fail("the instruction set '{}' is not known; use native, scalar, avx2 or avx512", name);
-  if (*isa != Isa::host) codegen::select_cpu(*isa);  // throws where the machine lacks it
-  codegen::chosen() = *isa;
+  const std::optional<codegen::CpuRequest> request = codegen::request_of(name);
+  if (!request) fail("the instruction set '{}' is not known; use {}", name, codegen::known_names);
+  codegen::target_of(codegen::resolved(*request));  // throws where the machine lacks it
+  codegen::chosen() = *request;
 }
 
 }  // namespace kiln

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace kiln::codegen {
 
@@ -18,6 +19,9 @@ struct CpuTarget {
   /// The machine to tune for; never null. Parameters of kernels may depend on it; code may if its key does.
   /// It is no part of the target's id.
   const Machine* machine = &assumed_machine();
+  /// Whether vpdpbusd multiplies bytes, on vectors: AVX512_VNNI or AVX_VNNI. It is no part of the target's
+  /// id: keys of kernels that have the instruction name it.
+  bool vnni = false;
 
   /// Lanes of a vector of elements of `element_bytes`. Elements narrower than 4 bytes have the lanes of
   /// 4-byte elements, so that types of different widths have one lane count.
@@ -26,10 +30,14 @@ struct CpuTarget {
   }
   /// Vector registers; registers of scalar code hold one element.
   int registers() const { return vector_registers(lanes(4)); }
+  /// As KILN_TARGET_CPU names it: "avx512-vnni".
+  std::string_view name() const;
+  /// LLVM's name of the feature that `vnni` is.
+  const char* vnni_feature() const { return isa == Isa::avx512 ? "+avx512vnni" : "+avxvnni"; }
 };
 
-/// The widest instructions that this machine and the request allow. Throws kiln::Error when the machine lacks
-/// the requested ones.
+/// The widest instructions that this machine and the request allow; vnni for Isa::host alone. Throws
+/// kiln::Error when the machine lacks the requested ones.
 CpuTarget select_cpu(Isa request);
 
 }  // namespace kiln::codegen

@@ -86,9 +86,9 @@ std::string describe_target() {
   return fmt::format(
       "instruction set         {}\nvectors                 {}, {} registers\nprocessor               "
       "{}\n\n{}\n{}",
-      target.cpu, target.vector_bytes == 0 ? "none" : fmt::format("{} f32", target.lanes(4)),
-      target.registers(), llvm::sys::getHostCPUName().str(), facts_text(*target.machine),
-      choices_text(*target.machine));
+      std::string(target.cpu) + (target.vnni ? ", VNNI" : ""),
+      target.vector_bytes == 0 ? "none" : fmt::format("{} f32", target.lanes(4)), target.registers(),
+      llvm::sys::getHostCPUName().str(), facts_text(*target.machine), choices_text(*target.machine));
 }
 
 }  // namespace kiln::codegen

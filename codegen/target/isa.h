@@ -8,9 +8,15 @@ enum class Isa { host, scalar, avx2, avx512 };
 
 namespace codegen {
 
-/// The instruction set that Isa::host selects in this process: the one of set_target_cpu() or
-/// KILN_TARGET_CPU, or Isa::host for the machine's own. Throws kiln::Error when KILN_TARGET_CPU is not known.
-Isa process_isa();
+/// The instructions that Isa::host selects in this process.
+struct CpuRequest {
+  Isa isa = Isa::host;  ///< host: all of the machine
+  bool vnni = false;    ///< beyond `isa`: vpdpbusd, which multiplies bytes
+
+  bool operator==(const CpuRequest&) const = default;
+};
+/// The request of set_target_cpu() or KILN_TARGET_CPU. Throws kiln::Error when KILN_TARGET_CPU is not known.
+CpuRequest process_cpu();
 
 }  // namespace codegen
 }  // namespace kiln

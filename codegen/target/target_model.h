@@ -27,6 +27,7 @@ class CpuTargetModel final : public passes::TargetModel {
                                  std::int64_t filters, unsigned bits) const override;
   std::int64_t max_merged_rows() const override;
   bool widens_panels() const override;
+  bool multiplies_bytes() const override;
   bool packs_in_products() const override;
   bool has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
                            unsigned bits) const override;

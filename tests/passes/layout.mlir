@@ -333,3 +333,34 @@ func.func @image_of_one_line(%x: tensor<2x12x10x10xf32>, %w: tensor<50x12x1x1xf3
   %0 = kiln.convolution %x, %w {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x12x10x10xf32>, tensor<50x12x1x1xf32> -> tensor<2x50x10x10xf32>
   return %0 : tensor<2x50x10x10xf32>
 }
+
+// Bytes that are widened to i32 are multiplied as words of four; signed ones of A become unsigned, and the sums are corrected.
+// CHECK-LABEL: func.func @bytes
+// CHECK-DAG: %[[W:.*]] = kiln.pack words %arg1 {{.*}} : tensor<84x120xi8> -> tensor<{{.*}}x30x{{.*}}xi32>
+// CHECK-DAG: kiln.packed_dot %arg0, %[[W]] : tensor<16x120xui8>, tensor<{{.*}}xi32> -> tensor<16x84xi32>
+// CHECK-DAG: %[[X:.*]] = kiln.cast %arg2 : tensor<16x120xi8> -> tensor<16x120xui8>
+// CHECK-DAG: %[[A:.*]] = kiln.binary add %[[X]]
+// CHECK-DAG: %[[P:.*]] = kiln.packed_dot %[[A]], %{{.*}} : tensor<16x120xui8>
+// CHECK-DAG: kiln.reduce sum %{{.*}} [1] : tensor<84x120xi32> -> tensor<84xi32>
+// CHECK: kiln.binary add %[[P]], %{{.*}} : tensor<16x84xi32>
+func.func @bytes(%x: tensor<16x120xui8>, %w: tensor<84x120xi8> {kiln.parameter}, %y: tensor<16x120xi8>) -> (tensor<16x84xi32>, tensor<16x84xi32>) {
+  %0 = kiln.cast %x : tensor<16x120xui8> -> tensor<16x120xi32>
+  %1 = kiln.cast %w : tensor<84x120xi8> -> tensor<84x120xi32>
+  %2 = kiln.dot %0, %1 {transpose_rhs} : tensor<16x120xi32>, tensor<84x120xi32> -> tensor<16x84xi32>
+  %3 = kiln.cast %y : tensor<16x120xi8> -> tensor<16x120xi32>
+  %4 = kiln.dot %3, %1 {transpose_rhs} : tensor<16x120xi32>, tensor<84x120xi32> -> tensor<16x84xi32>
+  return %2, %4 : tensor<16x84xi32>, tensor<16x84xi32>
+}
+
+// Channels are filled up to whole words, by the padding that the images have.
+// CHECK-LABEL: func.func @bytes_of_images
+// CHECK-DAG: kiln.pad %{{.*}} {{.*}}: tensor<2x3x9x9xui8> -> tensor<2x4x11x11xui8>
+// CHECK-DAG: kiln.pack words %{{.*}} : tensor<1x16x36xi8> -> tensor<{{.*}}x9x{{.*}}xi32>
+// CHECK: kiln.packed_convolution {{.*}} : tensor<2x11x11x4xui8>, {{.*}} -> tensor<2x9x9x16xi32>
+func.func @bytes_of_images(%x: tensor<2x3x9x9xui8>, %w: tensor<16x3x3x3xi8> {kiln.parameter}) -> tensor<2x16x9x9xi32> {
+  %0 = kiln.cast %x : tensor<2x3x9x9xui8> -> tensor<2x3x9x9xi32>
+  %1 = kiln.cast %w : tensor<16x3x3x3xi8> -> tensor<16x3x3x3xi32>
+  %2 = kiln.pad %0 0 : i32 [0, 0, 1, 1] [0, 0, 1, 1] : tensor<2x3x9x9xi32> -> tensor<2x3x11x11xi32>
+  %3 = kiln.convolution %2, %1 {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x3x11x11xi32>, tensor<16x3x3x3xi32> -> tensor<2x16x9x9xi32>
+  return %3 : tensor<2x16x9x9xi32>
+}

@@ -172,7 +172,8 @@ std::optional<Launch> launch_chunk_columns(ir::FusionOp fusion, mlir::Value root
   if (registers == 0 || registers > tuning::min_accumulators / 2) return std::nullopt;
   const std::int64_t chunks =
       std::min(tuning::min_accumulators / registers, llvm::divideCeilSigned(p.k_extent, Tile::chunk));
-  const ChunkColumnsPlan plan{.tile = {dtype, static_cast<int>(rows), static_cast<int>(vectors), lanes},
+  const ChunkColumnsPlan plan{.tile = {dtype, static_cast<int>(rows), static_cast<int>(vectors), lanes,
+                                       p.byte_products(target, lanes)},
                               .chunks = static_cast<int>(chunks),
                               .panel = p.panel,
                               .rhs_dtype = p.rhs_dtype,
@@ -180,6 +181,7 @@ std::optional<Launch> launch_chunk_columns(ir::FusionOp fusion, mlir::Value root
                               .batch_axes = batch.size(),
                               .operands = FactorOperands::of(p.lhs, p.rhs)};
   Launch launch = planned_launch<ChunkColumnsEmitter>(fusion, "chunk columns", plan, epilogue);
+  launch.request.features = plan.tile.features(target);
   ChunkColumnsParams::append(launch.params, {{"k_extent", p.k_extent},
                                              {"columns", p.columns},
                                              {"lhs_offset", p.lhs.offset},

@@ -236,7 +236,8 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
   ContractionPlan plan;
   plan.rows = plan_rows(r, largest, packs, sizes);
   plan.columns = plan_columns(r, largest.panels, sizes);
-  plan.tile = {dtype, plan.rows.rows(), plan.columns.vectors(), r.lanes()};
+  plan.tile = {dtype, plan.rows.rows(), plan.columns.vectors(), r.lanes(),
+               p.byte_products(target, r.lanes())};
   plan.lhs = plan_lhs(r, plan.rows, packs, copies, sizes);
   plan.rhs = plan_rhs(r, plan.columns, packs_batch, sizes);
   plan.tasks = plan_tasks(r, packs, sizes);

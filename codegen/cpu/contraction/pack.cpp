@@ -121,7 +121,7 @@ Launch launch_pack(ir::PackOp pack, const CpuTarget& target) {
   std::int64_t panel = to[to.size() - 1], k_extent = to[to.size() - 2], panels = to[to.size() - 3];
   std::int64_t outer = 1;
   for (std::int64_t d : to.drop_back(3)) outer *= d;
-  const bool transposed = pack.getKind() == ir::PackKind::transposed;
+  const bool transposed = pack.getKind() != ir::PackKind::matrix;
   const std::int64_t n = from[from.size() - (transposed ? 2 : 1)], n_stride = transposed ? k_extent : 1,
                      k_stride = transposed ? 1 : n;
   Launch launch{{name_of_location(pack.getLoc()), "", pack.getLoc(), {}}, {}};

@@ -13,6 +13,7 @@ namespace {
 /// A convolution with packed weights, as far as all of its kernels read it.
 struct PackedConvolution {
   ir::PackedConvolutionOp root;
+  bool of_bytes;  // x and w are words then
   ir::View x;
   unsigned rhs;                                 // the fusion's argument
   llvm::ArrayRef<std::int64_t> packed, result;  // shapes
@@ -21,7 +22,8 @@ struct PackedConvolution {
 
   explicit PackedConvolution(ir::PackedConvolutionOp op)
       : root(op),
-        x(ir::view_of(op.getX())),
+        of_bytes(ir::multiplies_bytes(op.getX(), op.getResult())),
+        x(of_bytes ? in_words(ir::view_of(op.getX())) : ir::view_of(op.getX())),
         packed(ir::ranked(op.getW()).getShape()),
         result(ir::ranked(op.getResult()).getShape()) {
     const ir::View w = ir::view_of(op.getW());
@@ -108,7 +110,8 @@ Contraction as_contraction(const PackedConvolution& c) {
     contraction.k_stride = c.x.strides[c.channel];
   else
     contraction.k_offsets = window_offsets(channels, root.getKernel(), c.x.strides[c.channel], c.tap_strides);
-  contraction.lhs_elements = ir::ranked(root.getX()).getNumElements();
+  contraction.lhs_elements = mlir::ShapedType::getNumElements(c.x.shape);
+  contraction.of_bytes = c.of_bytes;
   return contraction;
 }
 
