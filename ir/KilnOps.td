@@ -546,7 +546,7 @@ def PackOp : Kiln_Op<"pack", ".LKF"> {
 def PackedDotOp : Kiln_Op<"packed_dot", ".L.F"> {
   let summary = "dot of A and packed B";
   let description = [{
-    B may be in half precision where A is f32: the product widens its elements. B may be packed `words` of i8 where A is u8 and not
+    B may be in half precision or of bytes where A is f32: the product widens its elements. B may be packed `words` of i8 where A is u8 and not
     transposed, and the result i32: the product widens its elements to i32.
   }];
   let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, UnitAttr:$transpose_lhs);

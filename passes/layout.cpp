@@ -32,10 +32,16 @@ mlir::Value before_swap(mlir::Value v) {
   return transpose.getX();
 }
 
-/// The parameter in half precision that `v` widens; null if it is another value.
+/// Whether a cast widens half precision or bytes to f32.
+bool widens_to_f32(ir::CastOp cast) {
+  return ir::widens_half(cast) ||
+         (ir::ranked(cast).getElementType().isF32() && ir::ranked(cast.getX()).getElementType().isInteger(8));
+}
+
+/// The parameter in half precision or of bytes that `v` widens; null if it is another value.
 mlir::Value before_widening(mlir::Value v) {
   auto cast = v.getDefiningOp<ir::CastOp>();
-  if (!cast || !ir::widens_half(cast)) return {};
+  if (!cast || !widens_to_f32(cast)) return {};
   const ir::View view = ir::view_of(cast.getX());
   return view.is_contiguous() && ir::is_unchanged_parameter(ir::memory_of(view.base)) ? cast.getX()
                                                                                       : mlir::Value();
@@ -116,8 +122,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     op.erase();
   }
 
-  /// B as it is packed. A parameter in half precision stays so in panels: the product reads half of the
-  /// bytes, and widens them.
+  /// B as it is packed. A parameter in half precision, or of bytes, stays so in panels: the product reads a
+  /// half or a quarter of the bytes, and widens them.
   mlir::Value to_pack(mlir::Value rhs, bool transposed, llvm::ArrayRef<std::int64_t> product) const {
     mlir::Value narrow = target_.widens_panels() ? before_widening(rhs) : mlir::Value();
     if (!narrow) return rhs;
@@ -367,7 +373,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     const auto shape = ir::ranked(op.getW()).getShape();
     // Depthwise: the kernels of all channels are packed side by side.
     const std::int64_t groups = is_depthwise(op) ? 1 : static_cast<std::int64_t>(op.getGroups());
-    // Weights in half precision are widened in panels, so that their pack has no intermediate array.
+    // Narrow weights are widened in panels, so that their pack has no intermediate array.
     mlir::Value narrow = target_.widens_panels() ? before_widening(op.getW()) : mlir::Value();
     mlir::Value packed = make_pack(builder, op.getLoc(), ir::PackKind::convolution,
                                    narrow ? narrow : mlir::Value(op.getW()), shape[0] / groups, groups);

@@ -49,7 +49,8 @@ class TargetModel {
   virtual bool has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
                                    unsigned bits) const = 0;
 
-  /// Whether a product reads packed B in half precision and widens it, where its parameter has that dtype.
+  /// Whether a product of f32 reads packed B in half precision or of bytes and widens it, where its parameter
+  /// has that dtype.
   virtual bool widens_panels() const = 0;
 
   /// Whether contractions multiply bytes, of packed words of four values of k (PackKind::words).

@@ -144,7 +144,9 @@ class Counter {
   void add_operation(mlir::Operation* op) {
     const double count = multiply_adds_of(op);
     report_.multiply_adds += count;
-    if (count > 0) set_dtype(op->getResult(0));
+    if (count > 0)
+      set_dtype(ir::multiplies_bytes(op->getOperand(0), op->getResult(0)) ? op->getOperand(0)
+                                                                          : op->getResult(0));
     // A constant has the node that used its value first, of all in the function.
     if (!llvm::isa<ir::ConstantOp>(op)) add_nodes(op->getLoc(), ir::is_view_op(op), report_.nodes);
     report_.operations += line_of(op, names_);

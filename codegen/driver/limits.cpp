@@ -17,6 +17,7 @@ double MachineLimits::rate_of(std::int64_t bytes) const {
 }
 
 double MachineLimits::multiply_adds_of(DType dtype) const {
+  if (size_of(dtype) == 1) return byte_multiply_adds;
   return size_of(dtype) > 4 ? f32_multiply_adds / 2 : f32_multiply_adds;
 }
 
@@ -31,7 +32,8 @@ const MachineLimits& machine_limits() {
     const codegen::Streams& streams = target.machine->streams();
     const auto rate = [](std::int64_t gigabytes) { return static_cast<double>(gigabytes) * 1e9; };
     return MachineLimits{.instructions = target.cpu,
-                         .f32_multiply_adds = codegen::measure_multiply_adds(target.vector_bytes),
+                         .f32_multiply_adds = codegen::measure_multiply_adds(target),
+                         .byte_multiply_adds = codegen::measure_byte_multiply_adds(target),
                          .l1_bytes = target.machine->l1.bytes,
                          .l2_bytes = target.machine->l2.bytes,
                          .l3_bytes = streams.l3_bytes,

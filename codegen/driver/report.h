@@ -30,8 +30,9 @@ struct KernelReport {
   /// Of its contractions, by their definition: of a convolution, products of padding included; of Winograd's
   /// algorithm, the products of the direct form.
   double multiply_adds = 0;
-  DType dtype = DType::f32;  ///< of the contraction's result, else of the kernel's first result
-  std::string operations;    ///< of the kiln dialect, a line each
+  /// Of the contraction's result, or of its factors if they are bytes; else of the kernel's first result.
+  DType dtype = DType::f32;
+  std::string operations;  ///< of the kiln dialect, a line each
   /// "net.cpp:12": the lines that the text "lines" of its code names by number, from 1 on.
   std::vector<std::string> lines;
 };

@@ -66,11 +66,18 @@ llvm::SmallVector<mlir::Value> Tile::sum_over_chunks(
   });
 }
 
+mlir::Value Tile::load_columns(KernelBuilder& e, mlir::Value address, DType stored) const {
+  const mlir::Value columns = e.load(address, stored, lanes);  // narrow floats are widened by the load
+  return is_floating(stored) || stored == dtype
+             ? columns
+             : emit_cast(e.b, e.loc, stored, wide(), columns, e.target.isa);
+}
+
 void Tile::load_rhs(KernelBuilder& e, mlir::Value address, DType stored, int registers, std::int64_t panel,
                     llvm::SmallVectorImpl<mlir::Value>& rhs) const {
   const std::int64_t columns = std::int64_t{registers} * lanes;
   for (std::int64_t column = 0; column < columns; column += lanes)
-    rhs.push_back(e.load(e.element(address, e.index(column), stored), stored, lanes));
+    rhs.push_back(load_columns(e, e.element(address, e.index(column), stored), stored));
   e.prefetch(e.element(address, e.index(tuning::packed_prefetch_k * panel), stored),
              columns * static_cast<std::int64_t>(size_of(stored)));
 }

@@ -94,6 +94,8 @@ struct Tile {
   /// The result's value for a sum: half precision is summed in f32, and rounded here.
   mlir::Value value(KernelBuilder& e, mlir::Value sum) const;
 
+  /// A register of B, which is `stored` in memory: in the tile's dtype, or in one that is widened to it.
+  mlir::Value load_columns(KernelBuilder& e, mlir::Value address, DType stored) const;
   /// Appends the first `registers` of B, which is `stored` in memory, at one k of a panel of `panel` columns,
   /// and prefetches them some values of k ahead. A panel may stream from L3 or memory, and an out-of-order
   /// window has too few FMAs to hide that latency.

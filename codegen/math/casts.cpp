@@ -40,6 +40,11 @@ Num cast_integer(Num x, DType from, DType to, Isa isa) {
 }  // namespace
 
 Num wrapped_from_float(Num x, int width) {
+  if (width == 8 && x.width() == 32) {
+    // Numbers of f32 from 2^31 on are multiples of 256, and so is the least i64: their low 8 bits are 0.
+    const Num safe = select(lt(abs(x), 0x1p31), x, 0);
+    return resize_signed(signed_from_float(safe, 32), 8);
+  }
   Num fits = ge(x, -0x1p63) & lt(x, 0x1p63);
   Num safe = select(fits, x, 0);
   if (width == 64) return select(fits, signed_from_float(safe, 64), kLeast);

@@ -3,6 +3,7 @@
 
 #include "codegen/target/choices.h"
 #include "codegen/target/cpu_target.h"
+#include "codegen/target/measure_peak.h"
 
 #include <llvm/TargetParser/Host.h>
 
@@ -79,16 +80,33 @@ std::string choices_text(const Machine& m) {
   return text;
 }
 
+/// The rates of the units.
+std::string units_text(const CpuTarget& target) {
+  const auto line = [](const char* what, const char* by, double rate) {
+    return fmt::format("{:<38}{:<14}{:.0f} G/s\n", what, by, rate / 1e9);
+  };
+  const bool vectors = target.isa != Isa::scalar;
+  return fmt::format("{:<38}{:<14}measured now\n", "unit of a core", "instruction") +
+         line("multiply-adds of f32", vectors ? "vfmadd231ps" : "mulss, addss",
+              measure_multiply_adds(target)) +
+         line("multiply-adds of u8 by i8",
+              target.vnni ? "vpdpbusd"
+              : vectors   ? "vpmaddwd"
+                          : "imul",
+              measure_byte_multiply_adds(target));
+}
+
 }  // namespace
 
 std::string describe_target() {
   const CpuTarget target = select_cpu(Isa::host);
   return fmt::format(
       "instruction set         {}\nvectors                 {}, {} registers\nprocessor               "
-      "{}\n\n{}\n{}",
+      "{}\n\n{}\n{}\n{}",
       std::string(target.cpu) + (target.vnni ? ", VNNI" : ""),
       target.vector_bytes == 0 ? "none" : fmt::format("{} f32", target.lanes(4)), target.registers(),
-      llvm::sys::getHostCPUName().str(), facts_text(*target.machine), choices_text(*target.machine));
+      llvm::sys::getHostCPUName().str(), facts_text(*target.machine), choices_text(*target.machine),
+      units_text(target));
 }
 
 }  // namespace kiln::codegen

@@ -1,10 +1,12 @@
-// The rate of arithmetic of one core.
+// The rates of arithmetic of one core.
 #pragma once
+#include "codegen/target/cpu_target.h"
 
 namespace kiln::codegen {
 
-/// Fused multiply-adds of f32 per second on the calling thread, with vectors of this many bytes (0: one
-/// element; 32 takes AVX2 with FMA, 64 AVX-512). Measured in about 2 ms: the best of several passes.
-double measure_multiply_adds(int vector_bytes);
+/// Multiply-adds per second on the calling thread, by the instructions that kernels of the target take. The
+/// machine has them. Measured in about 2 ms each: the best of several passes.
+double measure_multiply_adds(const CpuTarget& target);       ///< fused, of f32
+double measure_byte_multiply_adds(const CpuTarget& target);  ///< of u8 by i8, with sums of i32
 
 }  // namespace kiln::codegen

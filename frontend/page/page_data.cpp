@@ -348,10 +348,15 @@ class PageData {
 
   static PageJson limits_json() {
     const MachineLimits& l = machine_limits();
-    return {{"instructions", l.instructions}, {"f32_multiply_adds", l.f32_multiply_adds},
-            {"l1_bytes", l.l1_bytes},         {"l1_rate", l.l1_rate},
-            {"l2_bytes", l.l2_bytes},         {"l2_rate", l.l2_rate},
-            {"l3_bytes", l.l3_bytes},         {"l3_rate", l.l3_rate},
+    return {{"instructions", l.instructions},
+            {"f32_multiply_adds", l.f32_multiply_adds},
+            {"byte_multiply_adds", l.byte_multiply_adds},
+            {"l1_bytes", l.l1_bytes},
+            {"l1_rate", l.l1_rate},
+            {"l2_bytes", l.l2_bytes},
+            {"l2_rate", l.l2_rate},
+            {"l3_bytes", l.l3_bytes},
+            {"l3_rate", l.l3_rate},
             {"memory_rate", l.memory_rate}};
   }
 

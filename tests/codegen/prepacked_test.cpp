@@ -189,6 +189,38 @@ TEST_CASE("weights in half precision are packed once, in the bytes that they hav
   }
 }
 
+TEST_CASE("weights of bytes that a product widens are packed once, in the bytes that they have",
+          "[prepacked]") {
+  struct Widening : HybridBlock {
+    Parameter weight;
+    explicit Widening(DType dtype) {
+      weight = params().get("weight", {1536, 1024}, {.grad_req = GradReq::null, .dtype = dtype});
+      initialize();
+      weight.set_data((random::uniform(0, 250, {1536, 1024}) - (dtype == DType::u8 ? 0 : 125)).astype(dtype));
+    }
+    Tensor hybrid_forward(F& F, const Tensor& x) override {
+      return F.dot(x, weight.data().astype(DType::f32), {.transpose_b = true});
+    }
+  };
+  if (!DeviceScope::current().is_cpu()) return;
+  for (const DType dtype : {DType::i8, DType::u8})
+    for (const std::int64_t rows : {1, 3, 20}) {
+      CAPTURE(name_of(dtype), rows);
+      random::seed(3);
+      Widening net(dtype);
+      const Tensor x = random::uniform(-1, 1, {rows, 1024});
+      const Tensor before = net(x), wide = net.weight.data().astype(DType::f32);
+      CHECK(same_bits(before, F::dot(x, wide, {.transpose_b = true})));
+      const std::uint64_t packed = stats().prepacked_bytes;
+      net.hybridize();
+      CHECK(same_bits(net(x), before));
+      CHECK(stats().prepacked_bytes - packed == 1536 * 1024);
+      CHECK(kernels_of(net, x) == 1);
+      net.weight.set_data(net.weight.data() / 2);
+      CHECK(same_bits(net(x), eager(net, x)));
+    }
+}
+
 TEST_CASE("filters in half precision are widened and packed once", "[prepacked]") {
   for (const DType half : {DType::f16, DType::bf16}) {
     nn::Conv2D net(256, 3, {.padding = 1, .in_channels = 256});

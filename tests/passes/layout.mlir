@@ -364,3 +364,13 @@ func.func @bytes_of_images(%x: tensor<2x3x9x9xui8>, %w: tensor<16x3x3x3xi8> {kil
   %3 = kiln.convolution %2, %1 {dilate = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, stride = array<i64: 1, 1>} : tensor<2x3x11x11xi32>, tensor<16x3x3x3xi32> -> tensor<2x16x9x9xi32>
   return %3 : tensor<2x16x9x9xi32>
 }
+
+// A parameter of bytes stays so in panels of a product of f32.
+// CHECK-LABEL: func.func @widened_bytes
+// WIDE: %[[P:.*]] = kiln.pack transposed %arg1 {{.*}} -> tensor<3x120x32xi8>
+// WIDE-NEXT: kiln.packed_dot %arg0, %[[P]] : tensor<16x120xf32>, tensor<3x120x32xi8> -> tensor<16x84xf32>
+func.func @widened_bytes(%x: tensor<16x120xf32>, %w: tensor<84x120xi8> {kiln.parameter}) -> tensor<16x84xf32> {
+  %0 = kiln.cast %w : tensor<84x120xi8> -> tensor<84x120xf32>
+  %1 = kiln.dot %x, %0 {transpose_rhs} : tensor<16x120xf32>, tensor<84x120xf32> -> tensor<16x84xf32>
+  return %1 : tensor<16x84xf32>
+}

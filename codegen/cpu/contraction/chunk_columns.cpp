@@ -129,8 +129,8 @@ class ChunkColumnsEmitter {
         const Value row = e.element(rhs[chunk], e.mul(k, e.index(plan_.panel)), plan_.rhs_dtype),
                     own = e.element(lhs[chunk], e.mul(k, lhs_k_stride_), tile_.dtype);
         for (int v = 0; v < tile_.vectors; ++v)
-          columns.push_back(e.load(e.element(row, e.index(v * tile_.lanes), plan_.rhs_dtype), plan_.rhs_dtype,
-                                   tile_.lanes));
+          columns.push_back(tile_.load_columns(e, e.element(row, e.index(v * tile_.lanes), plan_.rhs_dtype),
+                                               plan_.rhs_dtype));
         for (int r = 0; r < tile_.rows; ++r) {
           const Value a = e.splat(
               e.load_scalar(e.element(own, e.mul(e.index(r), lhs_row_stride_), tile_.dtype), tile_.dtype),
