@@ -34,13 +34,12 @@ bool is_parameter(mlir::Value v, mlir::Operation* op) {
 
 std::optional<Packing> packing_of(mlir::Operation* op) {
   ir::PackOp pack = pack_of(op);
-  if (!pack || pack.getKind() == ir::PackKind::winograd || pack.getKind() == ir::PackKind::words ||
-      !is_parameter(pack.getX(), op))
-    return {};
+  if (!pack || pack.getKind() == ir::PackKind::winograd || !is_parameter(pack.getX(), op)) return {};
+  const std::int64_t in_element = pack.getKind() == ir::PackKind::words ? ir::bytes_of_word : 1;
   const auto shape = ir::ranked(pack.getX()).getShape();
   const TensorType type = ir::to_tensor_type(pack.getX().getType());
   if (type.elements() == 0) return {};
-  Packing packing{.element_bytes = static_cast<std::int64_t>(size_of(type.dtype)),
+  Packing packing{.element_bytes = static_cast<std::int64_t>(size_of(type.dtype)) * in_element,
                   .groups = static_cast<std::int64_t>(pack.getGroups()),
                   .taps = 1,
                   .panel = static_cast<std::int64_t>(pack.getPanel()),
@@ -53,7 +52,7 @@ std::optional<Packing> packing_of(mlir::Operation* op) {
     packing.columns_last = pack.getKind() == ir::PackKind::matrix;
     packing.groups = mlir::ShapedType::getNumElements(shape.drop_back(2));
     packing.columns = shape[shape.size() - (packing.columns_last ? 1 : 2)];
-    packing.channels = shape[shape.size() - (packing.columns_last ? 2 : 1)];
+    packing.channels = shape[shape.size() - (packing.columns_last ? 2 : 1)] / in_element;
   }
   return packing;
 }

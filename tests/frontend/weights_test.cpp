@@ -136,6 +136,36 @@ TEST_CASE("packed weights replace the arrays of parameters", "[weights]") {
   }
 }
 
+TEST_CASE("packed words of bytes replace the arrays of parameters", "[weights]") {
+  struct Bytes : HybridBlock {
+    Parameter weight;
+    Bytes() {
+      weight = params().get("weight", {50, 72}, {.grad_req = GradReq::null, .dtype = DType::i8});
+      initialize();
+      weight.set_data(random::uniform(-120, 120, {50, 72}).astype(DType::i8));
+    }
+    Tensor hybrid_forward(F& F, const Tensor& x) override {
+      return F.dot(x.astype(DType::i32), weight.data().astype(DType::i32), {.transpose_b = true});
+    }
+  };
+  for (const DType dtype : {DType::u8, DType::i8}) {
+    CAPTURE(name_of(dtype));
+    Bytes net;
+    const Tensor x = random::uniform(0, 120, {20, 72}).astype(dtype), y = net(x).copy(),
+                 before = net.weight.data().copy();
+    net.hybridize();
+    CHECK(same_bits(net(x), y));
+    const std::size_t kept = live();
+    net.hybridize(releasing);
+    CHECK(same_bits(net(x), y));
+    CHECK(kept - live() == bytes_of(net.weight));
+    CHECK(same_bits(net.weight.data(), before));
+    CHECK(same_bits(net(x), y));
+    net.weight.set_data(before / 2);
+    CHECK_FALSE(same_bits(net(x), y));
+  }
+}
+
 TEST_CASE("the first call releases one array after the other", "[weights]") {
   constexpr std::int64_t width = 256, layers = 8;
   constexpr std::size_t bytes = width * width * 4;
