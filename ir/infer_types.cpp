@@ -15,13 +15,12 @@ bool has_type(const Entry& e) { return e.output < e.node->types.size(); }
 
 void check_input_count(const Node& node) {
   const OpDef& op = *node.op;
-  if (op.variadic && op.count_attr.empty()) return;
-  const std::size_t wanted = op.input_count(node.attrs);
-  if (wanted == node.inputs.size()) return;
+  const std::optional<std::size_t> wanted = op.input_count(node.attrs, node.subgraphs);
+  if (!wanted || *wanted == node.inputs.size()) return;
   std::string names;
-  for (std::size_t i = 0; i < wanted && i < op.inputs.size() && !op.variadic; ++i)
+  for (std::size_t i = 0; i < *wanted && i < op.inputs.size() && !op.variadic; ++i)
     names += (i ? ", " : " (") + std::string(op.inputs[i]);
-  fail("takes {} inputs{}{} with these attributes, got {}", wanted, names, names.empty() ? "" : ")",
+  fail("takes {} inputs{}{} with these attributes, got {}", *wanted, names, names.empty() ? "" : ")",
        node.inputs.size());
 }
 
@@ -205,7 +204,7 @@ class Inference {
                     [](const Entry& e) { return !has_type(e) && !e.node->is_variable(); }))
       return;
     for (std::size_t i = 0; !dtype && user && user->op->undeclared_dtype && i < user->inputs.size(); ++i)
-      if (user->inputs[i].node.get() == &variable) dtype = user->op->undeclared_dtype(i, user->attrs);
+      if (user->inputs[i].node.get() == &variable) dtype = user->op->undeclared_dtype(i, user->attrs, user->subgraphs);
     for (std::size_t i = 0; !dtype && user && i < user->inputs.size(); ++i)
       if (const Entry& e = user->inputs[i]; has_type(e) && is_floating(e.node->types[e.output].dtype))
         dtype = e.node->types[e.output].dtype;

@@ -65,7 +65,7 @@ void embedding_shape(ShapeFacts& f, const Attrs& a) {
   without_axis(f, f.out[0], f.in[0], -1);
   f.is(Axis{f.out[0], -1}, count_of(a, "output_dim"));
 }
-std::optional<DType> dtype_of_table(std::size_t input, const Attrs& a) {
+std::optional<DType> dtype_of_table(std::size_t input, const Attrs& a, ir::Bodies) {
   return input == 1 ? std::optional(a.dtype("dtype")) : std::nullopt;
 }
 
