@@ -204,7 +204,8 @@ class Inference {
                     [](const Entry& e) { return !has_type(e) && !e.node->is_variable(); }))
       return;
     for (std::size_t i = 0; !dtype && user && user->op->undeclared_dtype && i < user->inputs.size(); ++i)
-      if (user->inputs[i].node.get() == &variable) dtype = user->op->undeclared_dtype(i, user->attrs, user->subgraphs);
+      if (user->inputs[i].node.get() == &variable)
+        dtype = user->op->undeclared_dtype(i, user->attrs, user->subgraphs);
     for (std::size_t i = 0; !dtype && user && i < user->inputs.size(); ++i)
       if (const Entry& e = user->inputs[i]; has_type(e) && is_floating(e.node->types[e.output].dtype))
         dtype = e.node->types[e.output].dtype;

@@ -8,8 +8,8 @@ namespace kiln::ops {
 namespace {
 
 constexpr std::string_view convolution_chain =
-                               "Convolution, BatchNorm, an activation, elemwise_add and an activation",
-                           dense_chain = "FullyConnected and an activation";
+                               "Convolution, then BatchNorm, an activation, elemwise_add and an activation",
+                           dense_chain = "FullyConnected, then an activation";
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -51,16 +51,16 @@ class Chain {
     ++next_;
     return &node;
   }
-  const ir::Node* take(std::string_view op) {
+  const ir::Node* take_op(std::string_view op) {
     return take([&](const ir::Node& node) { return node.op->name == op; });
   }
 
   /// Throws unless all nodes and variables were taken and the last result is the output.
   void finish() const {
     if (next_ < nodes_.size())
-      fail("'{}' ({}) cannot be number {} of its subgraph, which has {}, in this order, the first one always",
+      fail("'{}' ({}) cannot be number {} of its subgraph, which has {} as far as there are any",
            nodes_[next_]->name, nodes_[next_]->op_name, next_ + 1, expected_);
-    if (next_ == 0) fail("its subgraph has no operators; it must have {}", expected_);
+    if (next_ == 0) fail("its subgraph has no operators; it has {} as far as there are any", expected_);
     if (variables_ < body_.inputs.size())
       fail("the variable '{}' of its subgraph is not an input of one operator",
            body_.inputs[variables_]->name);
@@ -77,9 +77,9 @@ class Chain {
 };
 
 void require_flag(const Attrs& a, std::string_view name, const ir::Node* part, std::string_view what) {
-  if (a.boolean(name) != (part != nullptr))
-    fail("{} = {}, but its subgraph has {}{}", name, a.boolean(name) ? "True" : "False", part ? "" : "no ",
-         what);
+  if (a.boolean(name) == (part != nullptr)) return;
+  fail("{} = {}, but its subgraph {} {}", name, a.boolean(name) ? "True" : "False", part ? "has" : "lacks",
+       what);
 }
 
 }  // namespace
@@ -88,18 +88,19 @@ FusedParts fused_convolution(const Attrs& a, const ir::Subgraph& body) {
   Chain chain(body, convolution_chain);
   const auto activation = [](const ir::Node& node) { return is_activation(node, false); };
   FusedParts parts;
-  parts.linear = chain.take("Convolution");
+  parts.linear = chain.take_op("Convolution");
   if (parts.linear) {
-    parts.norm = chain.take("BatchNorm");
+    parts.norm = chain.take_op("BatchNorm");
     parts.activation = chain.take(activation);
-    parts.sum = chain.take("elemwise_add");
+    parts.sum = chain.take_op("elemwise_add");
     if (parts.sum) parts.after_sum = chain.take(activation);
   }
   chain.finish();
   require_flag(a, "with_bn", parts.norm, "BatchNorm");
-  require_flag(a, "with_act", parts.activation, parts.sum ? "activation before elemwise_add" : "activation");
+  require_flag(a, "with_act", parts.activation,
+               parts.sum ? "an activation before elemwise_add" : "an activation");
   require_flag(a, "with_sum", parts.sum, "elemwise_add");
-  require_flag(a, "with_postsum_act", parts.after_sum, "activation after elemwise_add");
+  require_flag(a, "with_postsum_act", parts.after_sum, "an activation after elemwise_add");
   if (parts.norm && parts.norm->attrs.integer("axis") != 1)
     fail("the axis of '{}' (BatchNorm) in its subgraph must be 1, the channels, not {}", parts.norm->name,
          parts.norm->attrs.integer("axis"));
@@ -109,11 +110,11 @@ FusedParts fused_convolution(const Attrs& a, const ir::Subgraph& body) {
 FusedParts fused_dense(const Attrs& a, const ir::Subgraph& body) {
   Chain chain(body, dense_chain);
   FusedParts parts;
-  parts.linear = chain.take("FullyConnected");
+  parts.linear = chain.take_op("FullyConnected");
   if (parts.linear)
     parts.activation = chain.take([](const ir::Node& node) { return is_activation(node, true); });
   chain.finish();
-  require_flag(a, "with_eltwise", parts.activation, "activation");
+  require_flag(a, "with_eltwise", parts.activation, "an activation");
   return parts;
 }
 

@@ -49,8 +49,9 @@ void check_inputs(const ir::Node& node) {
   if (!op.variadic)
     for (std::size_t i = 0; i < std::min(*wanted, op.inputs.size()); ++i)
       names += (names.empty() ? " (" : ", ") + std::string(op.inputs[i]);
-  fail("it has {} input{}, but with its attributes {} takes {}{}{}", node.inputs.size(),
-       node.inputs.size() == 1 ? "" : "s", op.name, *wanted, names, names.empty() ? "" : ")");
+  fail("it has {} input{}, but with its attributes{} {} takes {}{}{}", node.inputs.size(),
+       node.inputs.size() == 1 ? "" : "s", op.inputs_with ? " and its subgraph" : "", op.name, *wanted, names,
+       names.empty() ? "" : ")");
 }
 
 // Upgrades a node to the current version of the format.

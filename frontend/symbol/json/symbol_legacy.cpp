@@ -77,8 +77,8 @@ void rename_fused_attributes(ir::Node& node) {
 
 void add_missing_variables(ir::Node& node) {
   if (!node.op || node.op->variadic) return;
-  const std::size_t count = std::min(node.op->input_count(node.attrs, node.subgraphs).value_or(0),
-                                     node.op->inputs.size());
+  const std::size_t count =
+      std::min(node.op->input_count(node.attrs, node.subgraphs).value_or(0), node.op->inputs.size());
   for (std::size_t i = node.inputs.size(); i < count; ++i) {
     auto variable = std::make_shared<ir::Node>();
     const std::string input(node.op->inputs[i]);
