@@ -1,17 +1,15 @@
 // Convolution, Deconvolution and im2col.
+#include "frontend/ops/layers.h"
 #include "frontend/ops/reference.h"
-#include "frontend/ops/shape_rules.h"
-#include "frontend/ops/windows.h"
 #include "ir/transposed_convolution.h"
 
 #include <algorithm>
 
 namespace kiln::ops {
-namespace {
 
-Values convolution(Primitives& p, Args in, const Attrs& a) {
+ir::ConvSpec convolution_call(Primitives& p, Value x, Value w, const Attrs& a) {
   require_channels_first(a);
-  const Shape data = p.shape(in[0]), weight = p.shape(in[1]);
+  const Shape data = p.shape(x), weight = p.shape(w);
   ir::ConvSpec spec = conv_spec(a);
   const Shape& kernel = spec.window.kernel;
   if (data.rank() != kernel.rank() + 2)
@@ -27,11 +25,7 @@ Values convolution(Primitives& p, Args in, const Attrs& a) {
          "Shape inconsistent, Provided = {}, inferred shape={}: the weight does not fit data of the shape {}",
          weight.str(), expected.str(), data.str());
   require_windows_fit(data, spec.window);
-  require_one_dtype(p, in, "Convolution");
-  Value image = widen_factor(p, in[0]), filter = widen_factor(p, in[1]);
-  Value y = p.convolution(image, filter, spec);
-  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
-  return {convert(p, y, p.dtype(in[0]))};
+  return spec;
 }
 void convolution_shape(ShapeFacts& f, const Attrs& a) {
   PartialShape &data = f.in[0], &weight = f.in[1], &out = f.out[0];
@@ -44,13 +38,24 @@ void convolution_shape(ShapeFacts& f, const Attrs& a) {
   f.linear({weight, 1}, {data, 1}, spec.groups, 0);
   f.is(Axis{weight, 0}, count_of(a, "num_filter"));
   f.is(Axis{out, 1}, count_of(a, "num_filter"));
-  if (f.in.size() > 2) f.is(f.in[2], Shape{count_of(a, "num_filter")});
+  if (!a.boolean("no_bias")) f.is(f.in[2], Shape{count_of(a, "num_filter")});
   require_windows_fit(data, w);
   for (int i = 0; i < n; ++i) {
     f.is(Axis{weight, i + 2}, w.kernel[at(i)]);
     window_shape(f, {data, i + 2}, {out, i + 2}, w.dilate[at(i)] * (w.kernel[at(i)] - 1) + 1, w.stride[at(i)],
                  w.pad_low[at(i)], false);
   }
+}
+
+namespace {
+
+Values convolution(Primitives& p, Args in, const Attrs& a) {
+  const ir::ConvSpec spec = convolution_call(p, in[0], in[1], a);
+  require_one_dtype(p, in, "Convolution");
+  Value image = widen_factor(p, in[0]), filter = widen_factor(p, in[1]);
+  Value y = p.convolution(image, filter, spec);
+  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
+  return {convert(p, y, p.dtype(in[0]))};
 }
 
 // Deconvolution: the weight is (C, num_filter / num_group, kernel...).

@@ -78,25 +78,19 @@ bool weight_is_float(const Attrs& a) { return !a.is_none("channel_wise_quantize"
 std::span<const OpDef> fused_ops() {
   static constexpr OpReference family{
       .dtypes =
-          "Any that the subgraph takes; it determines the dtype of the result. Quantized: data is int8 or "
+          "Any that the subgraph takes; it determines the dtype of the result. Quantised: data is int8 or "
           "uint8, ranges and float weights are float32. The result is uint8 after an activation without "
           "negative results and int8 otherwise, or int32 without a calibrated range.",
-      .nan = "As in the operators of the subgraph. Quantized, data has no NaN.",
-      .ties = "Quantized, halves are rounded to even.",
+      .nan = "As in the operators of the subgraph. Quantised, data has no NaN.",
+      .ties = "Quantised, halves are rounded to even.",
       .empty = "As in the operators of the subgraph.",
       .integers =
-          "As in the operators of the subgraph. Quantized: sums of products are exact and wrap modulo "
+          "As in the operators of the subgraph. Quantised: sums of products are exact and wrap modulo "
           "2^32; the rest is computed in float32, rounded to the nearest and clipped to the dtype.",
       .gradient = "None: zeros.",
   };
-  static const AttrSpec quantized = bool_attr("quantized", false,
-                                              "Whether data and the result are integers with ranges."),
-                        min_range = or_none(
-                            "min_calib_range", AttrKind::real,
-                            "The least number of the result's range, from calibration. None: the result is "
-                            "int32 with a computed range."),
-                        max_range = or_none("max_calib_range", AttrKind::real,
-                                            "The greatest number of the result's range, from calibration.");
+  static const AttrSpec quantized =
+      bool_attr("quantized", false, "Whether data and the result are integers with ranges.");
   static const std::vector<OpDef> rows{
       {.name = "_sg_mkldnn_conv",
        .summary = "A convolution that MXNet fused with batch normalisation, a sum and activations: the "
@@ -106,12 +100,12 @@ std::span<const OpDef> fused_ops() {
            OpReference{
                .shapes = "data: the variables of the subgraph, which are data, weight, bias, gamma, beta, "
                          "moving_mean, moving_var and the summand as far as it has them, then ranges -> the "
-                         "result of the subgraph. Quantized: ranges are min (1), max (1) of data and of the "
+                         "result of the subgraph. Quantised: ranges are min (1), max (1) of data and of the "
                          "summand; results are the convolution, min (1), max (1).",
                .formula =
                    "The subgraph: Convolution, BatchNorm with moving statistics, an activation, "
                    "elemwise_add, "
-                   "an activation. Quantized: w = weight gamma / sqrt(moving_var + eps), b = beta + (bias - "
+                   "an activation. Quantised: w = weight gamma / sqrt(moving_var + eps), b = beta + (bias - "
                    "moving_mean) gamma / sqrt(moving_var + eps); d = levels / max(|min|, |max|) of data, "
                    "s[o] "
                    "= 127.5 / max |w[o]|, or less so that b d s < 2^30; levels are 127.5 of int8 and 255.5 "
@@ -122,19 +116,20 @@ std::span<const OpDef> fused_ops() {
                    "number for all channels.",
                .source =
                    "MXNet 1.9.1 (src/operator/subgraph/mkldnn/mkldnn_conv.cc), as get_backend_symbol "
-                   "and quantize_net write it. A quantized result with a summand is clipped to the dtype "
+                   "and quantize_net write it. A quantised result with a summand is clipped to the dtype "
                    "of the summand, and then has the bits of its own dtype. The filters of group "
                    "g are rounded with s[g], those of one group with their own.",
            },
        .inputs = {"data"},
        .variadic = true,
-       .attrs = {flag("with_bn", "Whether the subgraph has BatchNorm."),
-                 flag("with_act",
-                      "Whether the subgraph has an activation before elemwise_add, or at the end "
-                      "without it."),
-                 flag("with_sum", "Whether the subgraph has elemwise_add."),
-                 flag("with_postsum_act", "Whether the subgraph has an activation after elemwise_add."),
-                 quantized, min_range, max_range},
+       .attrs = with_calibration(
+           {flag("with_bn", "Whether the subgraph has BatchNorm."),
+            flag("with_act",
+                 "Whether the subgraph has an activation before elemwise_add, or at the end "
+                 "without it."),
+            flag("with_sum", "Whether the subgraph has elemwise_add."),
+            flag("with_postsum_act", "Whether the subgraph has an activation after elemwise_add."),
+            quantized}),
        .counted_outputs = convolution_outputs,
        .visible_outputs = convolution_outputs,
        .output_names = {"output", "output_min", "output_max"},
@@ -144,7 +139,7 @@ std::span<const OpDef> fused_ops() {
        .shows_aux = true,
        .stops_gradient = true,
        .shape_rule = fused_shape,
-       .undeclared_dtype = convolution_dtype},
+       .undeclared_dtype_with = convolution_dtype},
       {.name = "_sg_mkldnn_fully_connected",
        .summary = "A dense layer that MXNet fused with an activation: the operators of a subgraph.",
        .reference =
@@ -152,11 +147,11 @@ std::span<const OpDef> fused_ops() {
            OpReference{
                .shapes =
                    "data: the variables of the subgraph, which are data, weight and bias as far as it "
-                   "has them, then ranges -> the result of the subgraph. Quantized: ranges are min (1), "
+                   "has them, then ranges -> the result of the subgraph. Quantised: ranges are min (1), "
                    "max (1) of data, weight and bias, or of data alone with channel_wise_quantize; "
                    "results are the product and, unless it is float32, min (1), max (1).",
                .formula =
-                   "The subgraph: FullyConnected and an activation. Quantized: d, s, t = levels / max(|min|, "
+                   "The subgraph: FullyConnected and an activation. Quantised: d, s, t = levels / max(|min|, "
                    "|max|) of data, weight and bias; levels are 127.5 of int8 and 255.5 of uint8. q = data "
                    "weight^T + round(bias d s / t). Result: activation(q / (d s)) r, r being 1 for float32, "
                    "else levels / range of the result. Without a calibrated range it is activation(q). With "
@@ -167,12 +162,13 @@ std::span<const OpDef> fused_ops() {
            },
        .inputs = {"data"},
        .variadic = true,
-       .attrs = {quantized,
-                 flag("enable_float_output", "Quantized: whether the result is float32, without a range."),
-                 flag("with_eltwise", "Whether the subgraph has an activation."), min_range, max_range,
-                 or_none("channel_wise_quantize", AttrKind::boolean,
-                         "Quantized: whether weight and bias are float32. Any value but None counts as "
-                         "True.")},
+       .attrs = with_calibration(
+           {quantized,
+            flag("enable_float_output", "Quantised: whether the result is float32, without a range."),
+            flag("with_eltwise", "Whether the subgraph has an activation."),
+            or_none("channel_wise_quantize", AttrKind::boolean,
+                    "Quantised: whether weight and bias are float32. Any value but None counts as "
+                    "True.")}),
        .counted_outputs = dense_outputs,
        .visible_outputs = dense_outputs,
        .output_names = {"output", "min_output", "max_output"},
@@ -181,7 +177,7 @@ std::span<const OpDef> fused_ops() {
        .inputs_with = dense_inputs,
        .stops_gradient = true,
        .shape_rule = fused_shape,
-       .undeclared_dtype = dense_dtype},
+       .undeclared_dtype_with = dense_dtype},
   };
   return rows;
 }

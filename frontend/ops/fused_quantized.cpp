@@ -240,10 +240,9 @@ DenseIntegers stored_integers(Primitives& p, Value weight, Value bias, FusedInpu
   const Value exceeds = p.compare(Compare::gt, wanted, greatest);
   const Value factor = p.select(exceeds, greatest, wanted);
   const Value part = p.div(p.div(p.mul(factor, bias_scale), data_scale), scale);
-  const Value fewer = p.cast(p.unary(Unary::round, ops::scaled(p, weight, part)), i8);
+  const Value fewer = p.cast(p.unary(Unary::round, rescaled(p, weight, part)), i8);
   return {p.select(p.broadcast_along(p.reshape(exceeds, {1}), p.shape(weight), 0), fewer, weight),
-          integral(p, Unary::round, ops::scaled(p, bias, factor)),
-          p.select(exceeds, p.mul(scale, part), scale)};
+          integral(p, Unary::round, rescaled(p, bias, factor)), p.select(exceeds, p.mul(scale, part), scale)};
 }
 
 }  // namespace
@@ -295,7 +294,7 @@ Values quantized_dense(Primitives& p, Args in, const Attrs& a, const Subgraph& b
     y = p.mul(y, along(p, factor, p.shape(y), 1));
   }
   if (parts.activation) y = activated(p, *parts.activation, y);
-  if (after.valid()) y = ops::scaled(p, y, after);
+  if (after.valid()) y = rescaled(p, y, after);
   y = p.reshape(as_float ? y : rounded_to(p, y, own, own), shape);
   if (as_float) return {y};
   return {y, result.min, result.max};

@@ -1,14 +1,11 @@
 // FullyConnected, Embedding and Dropout.
+#include "frontend/ops/layers.h"
 #include "frontend/ops/reference.h"
-#include "frontend/ops/shape_rules.h"
 
 namespace kiln::ops {
-namespace {
 
-// FullyConnected.
-
-Values fully_connected(Primitives& p, Args in, const Attrs& a) {
-  const Shape data = p.shape(in[0]), weight = p.shape(in[1]);
+DenseCall dense_call(Primitives& p, Value x, Value w, const Attrs& a) {
+  const Shape data = p.shape(x), weight = p.shape(w);
   std::int64_t hidden = count_of(a, "num_hidden");
   if (data.empty()) fail("FullyConnected needs data of at least one axis");
   if (weight.rank() != 2 || weight[0] != hidden)
@@ -21,25 +18,19 @@ Values fully_connected(Primitives& p, Args in, const Attrs& a) {
         "Shape inconsistent, Provided = [{},{}], inferred shape=({},{}): the weight does not fit data of the "
         "shape {}",
         weight[0], weight[1], hidden, k, data.str());
-  DType d = p.dtype(in[0]);
   std::int64_t rows = flat ? data[0] : Shape(data.dims().first(data.size() - 1)).elements();
-  Value x = p.reshape(in[0], {rows, k});
-  require_one_dtype(p, in, "FullyConnected");
-  Value lhs = widen_factor(p, x), rhs = widen_factor(p, in[1]);
-  Value y = p.dot(lhs, rhs, {false, true});
-  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
   Shape to = flat ? Shape{data[0]} : data;
   if (flat)
     to.push_back(hidden);
   else
     to[to.size() - 1] = hidden;
-  return {p.reshape(convert(p, y, d), to)};
+  return {p.reshape(x, {rows, k}), to};
 }
 void fully_connected_shape(ShapeFacts& f, const Attrs& a) {
   PartialShape &data = f.in[0], &weight = f.in[1], &out = f.out[0];
   const std::int64_t hidden = count_of(a, "num_hidden");
   f.is(weight, Shape{hidden, unknown});
-  if (f.in.size() > 2) f.is(f.in[2], Shape{hidden});
+  if (!a.boolean("no_bias")) f.is(f.in[2], Shape{hidden});
   if (a.boolean("flatten")) {
     f.is(out, Shape{unknown, hidden});
     f.same(Axis{data, 0}, Axis{out, 0});
@@ -52,20 +43,33 @@ void fully_connected_shape(ShapeFacts& f, const Attrs& a) {
   f.same(Axis{data, -1}, Axis{weight, 1});
 }
 
-// Embedding: rows of a table.
-
-Values embedding(Primitives& p, Args in, const Attrs& a) {
+Value embedded_rows(Primitives& p, Value data, Value weight, const Attrs& a) {
   Shape table{count_of(a, "input_dim"), count_of(a, "output_dim")};
-  if (!(p.shape(in[1]) == table))
-    fail("weight must have the shape {}, got {}", table.str(), p.shape(in[1]).str());
-  return {p.gather(in[1], clipped_indices(p, convert(p, in[0], DType::i64), table[0]), 0)};
+  if (!(p.shape(weight) == table))
+    fail("weight must have the shape {}, got {}", table.str(), p.shape(weight).str());
+  return p.gather(weight, clipped_indices(p, convert(p, data, DType::i64), table[0]), 0);
 }
 void embedding_shape(ShapeFacts& f, const Attrs& a) {
   f.is(f.in[1], Shape{count_of(a, "input_dim"), count_of(a, "output_dim")});
   without_axis(f, f.out[0], f.in[0], -1);
   f.is(Axis{f.out[0], -1}, count_of(a, "output_dim"));
 }
-std::optional<DType> dtype_of_table(std::size_t input, const Attrs& a, ir::Bodies) {
+
+namespace {
+
+Values fully_connected(Primitives& p, Args in, const Attrs& a) {
+  const DenseCall call = dense_call(p, in[0], in[1], a);
+  require_one_dtype(p, in, "FullyConnected");
+  Value lhs = widen_factor(p, call.rows), rhs = widen_factor(p, in[1]);
+  Value y = p.dot(lhs, rhs, {false, true});
+  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
+  return {p.reshape(convert(p, y, p.dtype(in[0])), call.result)};
+}
+
+// Embedding: rows of a table.
+
+Values embedding(Primitives& p, Args in, const Attrs& a) { return {embedded_rows(p, in[0], in[1], a)}; }
+std::optional<DType> dtype_of_table(std::size_t input, const Attrs& a) {
   return input == 1 ? std::optional(a.dtype("dtype")) : std::nullopt;
 }
 

@@ -78,5 +78,6 @@ Rows recurrent_rows();
 Rows fused_rows();
 Rows order_rows();
 Rows numpy_rows();
+Rows quantized_rows();
 
 }  // namespace graphs
