@@ -48,14 +48,9 @@ Values compose_dense(Primitives& p, Args in, const Attrs& a, Bodies bodies) {
 /// The leading inputs are the variables of the subgraph, the others ranges.
 void fused_shape(ShapeFacts& f, const Attrs&) {
   const ShapeFacts::Body& body = f.bodies[0];
-  for (std::size_t i = 0; i < f.in.size(); ++i) {
-    if (i < body.variables.size())
-      f.same(f.in[i], body.variables[i]);
-    else
-      f.is(f.in[i], Shape{1});
-  }
+  for (std::size_t i = 0; i < body.variables.size(); ++i) f.same(f.in[i], body.variables[i]);
   f.same(body.outputs[0], f.out[0]);
-  for (std::size_t i = 1; i < f.out.size(); ++i) f.is(f.out[i], Shape{1});
+  ranges_are_single(f, body.variables.size());
 }
 
 int convolution_outputs(const Attrs& a) { return is_quantized(a) ? 3 : 1; }
@@ -85,8 +80,8 @@ std::span<const OpDef> fused_ops() {
       .ties = "Quantised, halves are rounded to even.",
       .empty = "As in the operators of the subgraph.",
       .integers =
-          "As in the operators of the subgraph. Quantised: sums of products are exact and wrap modulo "
-          "2^32; the rest is computed in float32, rounded to the nearest and clipped to the dtype.",
+          "As in the operators of the subgraph. Quantised: sums of products are exact and wrap modulo 2^32; "
+          "the rest is computed in float32, rounded to the nearest and clipped to the dtype.",
       .gradient = "None: zeros.",
   };
   static const AttrSpec quantized =
@@ -104,29 +99,24 @@ std::span<const OpDef> fused_ops() {
                          "summand; results are the convolution, min (1), max (1).",
                .formula =
                    "The subgraph: Convolution, BatchNorm with moving statistics, an activation, "
-                   "elemwise_add, "
-                   "an activation. Quantised: w = weight gamma / sqrt(moving_var + eps), b = beta + (bias - "
-                   "moving_mean) gamma / sqrt(moving_var + eps); d = levels / max(|min|, |max|) of data, "
-                   "s[o] "
-                   "= 127.5 / max |w[o]|, or less so that b d s < 2^30; levels are 127.5 of int8 and 255.5 "
-                   "of "
-                   "uint8. q = conv(data, round(w s)) + round(b d s). Result: activation(q r / (d s)) + "
-                   "summand r / summand's levels * its range, r being levels / range of the result; the "
-                   "activation is of these scaled numbers. Without a calibrated range r = d s and s is one "
-                   "number for all channels.",
-               .source =
-                   "MXNet 1.9.1 (src/operator/subgraph/mkldnn/mkldnn_conv.cc), as get_backend_symbol "
-                   "and quantize_net write it. A quantised result with a summand is clipped to the dtype "
-                   "of the summand, and then has the bits of its own dtype. The filters of group "
-                   "g are rounded with s[g], those of one group with their own.",
+                   "elemwise_add, an activation. Quantised: w = weight gamma / sqrt(moving_var + eps), b = "
+                   "beta + (bias - moving_mean) gamma / sqrt(moving_var + eps); d = levels / max(|min|, "
+                   "|max|) of data, s[o] = 127.5 / max |w[o]|, and less where |b d s| would exceed 2^30; "
+                   "levels are 127.5 of int8 and 255.5 of uint8. q = conv(data, round(w s)) + round(b d s). "
+                   "Result: activation(q r / (d s)) + summand r / summand's levels * its range, r being "
+                   "levels / range of the result; the activation is of these scaled numbers. Without a "
+                   "calibrated range r = d s and s is one number for all channels.",
+               .source = "MXNet 1.9.1 (src/operator/subgraph/mkldnn/mkldnn_conv.cc), as get_backend_symbol "
+                         "and quantize_net write it. A quantised result with a summand is clipped to the "
+                         "dtype of the summand, and then has the bits of its own dtype. The filters of group "
+                         "g are rounded with s[g], those of one group with their own.",
            },
        .inputs = {"data"},
        .variadic = true,
        .attrs = with_calibration(
            {flag("with_bn", "Whether the subgraph has BatchNorm."),
             flag("with_act",
-                 "Whether the subgraph has an activation before elemwise_add, or at the end "
-                 "without it."),
+                 "Whether the subgraph has an activation before elemwise_add, or at the end without it."),
             flag("with_sum", "Whether the subgraph has elemwise_add."),
             flag("with_postsum_act", "Whether the subgraph has an activation after elemwise_add."),
             quantized}),
@@ -146,10 +136,10 @@ std::span<const OpDef> fused_ops() {
            family |
            OpReference{
                .shapes =
-                   "data: the variables of the subgraph, which are data, weight and bias as far as it "
-                   "has them, then ranges -> the result of the subgraph. Quantised: ranges are min (1), "
-                   "max (1) of data, weight and bias, or of data alone with channel_wise_quantize; "
-                   "results are the product and, unless it is float32, min (1), max (1).",
+                   "data: the variables of the subgraph, which are data, weight and bias as far as it has "
+                   "them, then ranges -> the result of the subgraph. Quantised: ranges are min (1), max (1) "
+                   "of data, weight and bias, or of data alone with channel_wise_quantize; results are the "
+                   "product and, unless it is float32, min (1), max (1).",
                .formula =
                    "The subgraph: FullyConnected and an activation. Quantised: d, s, t = levels / max(|min|, "
                    "|max|) of data, weight and bias; levels are 127.5 of int8 and 255.5 of uint8. q = data "
@@ -167,8 +157,7 @@ std::span<const OpDef> fused_ops() {
             flag("enable_float_output", "Quantised: whether the result is float32, without a range."),
             flag("with_eltwise", "Whether the subgraph has an activation."),
             or_none("channel_wise_quantize", AttrKind::boolean,
-                    "Quantised: whether weight and bias are float32. Any value but None counts as "
-                    "True.")}),
+                    "Quantised: whether weight and bias are float32. Any value but None counts as True.")}),
        .counted_outputs = dense_outputs,
        .visible_outputs = dense_outputs,
        .output_names = {"output", "min_output", "max_output"},
