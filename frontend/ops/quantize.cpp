@@ -152,7 +152,7 @@ std::span<const OpDef> quantize_ops() {
            OpReference{
                .shapes = "data (...), min_range (1), max_range (1) -> (...).",
                .dtypes = "Int8 or uint8; the range and the result are float32.",
-               .nan = "There is none in integers. A NaN in the range makes all elements NaN.",
+               .nan = "A NaN in the range makes all elements NaN.",
                .integers = "Converted exactly; the product is rounded.",
                .formula = "y = data r / 127.5 (uint8: r / 255.5), r = max(|min_range|, |max_range|); "
                           "r / 127.5 is rounded first.",
@@ -172,7 +172,7 @@ std::span<const OpDef> quantize_ops() {
            OpReference{
                .shapes = "data (...), min_range (1), max_range (1) -> (...), min (1), max (1).",
                .dtypes = "Int32; the range is float32. The result is int8 or uint8, its range float32.",
-               .nan = "There is none in integers. A NaN in the range gives 127 in int8 and 0 in uint8.",
+               .nan = "A NaN in the range gives 127 in int8 and 0 in uint8.",
                .ties = rounding_ties,
                .empty = "An empty array gives an empty array.",
                .integers = "Converted to float32 and rounded as in formula.",
@@ -192,6 +192,7 @@ std::span<const OpDef> quantize_ops() {
        .stops_gradient = true,
        .shape_rule = with_range_shape,
        .undeclared_dtype = dtype_of_sums},
+      calibrate_entropy_op(),
   };
   return rows;
 }

@@ -69,12 +69,14 @@ std::optional<CalibratedRange> calibrated_range(const Attrs& a);
 /// These attributes, after others.
 std::vector<AttrSpec> with_calibration(std::vector<AttrSpec> attrs);
 
+OpDef calibrate_entropy_op();
+
 // Sentences of the reference.
 
 /// An operator of quantised data.
 inline constexpr OpReference quantized_reference{
     .dtypes = "Int8 or uint8; the result has the dtype of data. The ends of the range are float32.",
-    .nan = "There is none in integers. A NaN in a range makes the range of the result NaN.",
+    .nan = "A NaN in a range makes the range of the result NaN.",
     .empty = "An empty array gives an empty array.",
     .gradient = "None: zeros.",
 };

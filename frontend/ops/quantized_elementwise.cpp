@@ -156,7 +156,7 @@ std::span<const OpDef> quantized_elementwise_ops() {
        .reference = quantized_reference |
                     OpReference{
                         .shapes = "data (...), min_data (1), max_data (1) -> (...), min (1), max (1).",
-                        .nan = "There is none in integers. A NaN in the range stays.",
+                        .nan = "A NaN in the range stays.",
                         .integers = "Exact. uint8 data is unchanged.",
                         .formula = "y = max(data, 0). min, max: min_data, max_data.",
                         .source = "MXNet 1.9.1 (src/operator/quantization/quantized_activation.cc), which "

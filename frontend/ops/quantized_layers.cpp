@@ -268,7 +268,7 @@ std::span<const OpDef> quantized_layer_ops() {
                    "data (N, C, H, W), min_data (1), max_data (1) -> (N, C, H', W'), min (1), max (1). H' "
                    "= floor((H + 2 pad - kH) / stride) + 1, and W' likewise; rounded up with "
                    "pooling_convention=full. With global_pool (N, C, 1, 1). One to three spatial axes.",
-               .nan = "There is none in integers. A NaN in the range stays.",
+               .nan = "A NaN in the range stays.",
                .ties = "Halves of averages are rounded to even.",
                .empty = "No samples or channels give none. A global maximum of no elements is the least "
                         "integer, an average the greatest of int8, 0 of uint8.",
