@@ -15,14 +15,13 @@ bool has_type(const Entry& e) { return e.output < e.node->types.size(); }
 
 void check_input_count(const Node& node) {
   const OpDef& op = *node.op;
-  if (op.variadic && op.count_attr.empty()) return;
-  const std::size_t wanted = op.input_count(node.attrs);
-  if (wanted == node.inputs.size()) return;
+  const std::optional<std::size_t> wanted = op.input_count(node.attrs, node.subgraphs);
+  if (!wanted || *wanted == node.inputs.size()) return;
   const std::vector<std::string_view> known = op.input_names(node.attrs);
   std::string names;
-  for (std::size_t i = 0; i < wanted && i < known.size(); ++i)
+  for (std::size_t i = 0; i < *wanted && i < known.size(); ++i)
     names += (i ? ", " : " (") + std::string(known[i]);
-  fail("takes {} inputs{}{} with these attributes, got {}", wanted, names, names.empty() ? "" : ")",
+  fail("takes {} inputs{}{} with these attributes, got {}", *wanted, names, names.empty() ? "" : ")",
        node.inputs.size());
 }
 
@@ -193,6 +192,13 @@ class Inference {
     return dtype ? dtype : declared_dtype(variable);
   }
 
+  // The dtype that an operator wants of its input.
+  static std::optional<DType> undeclared_dtype(const Node& user, std::size_t input) {
+    const OpDef& op = *user.op;
+    if (op.undeclared_dtype_with) return op.undeclared_dtype_with(input, user.attrs, user.subgraphs);
+    return op.undeclared_dtype ? op.undeclared_dtype(input, user.attrs) : std::nullopt;
+  }
+
   // A variable with a known shape gets a type. Its dtype is given, declared, or taken from the other inputs
   // of its user. Variables of bodies get the types of the values they are bound to.
   void adopt(Node& variable, const Node* user) {
@@ -201,12 +207,12 @@ class Inference {
     if (!shape.complete()) return;
     std::optional<DType> dtype = dtype_of(variable);
     // The dtype of a computed input is known after its own inputs.
-    if (!dtype && user && !user->op->undeclared_dtype &&
+    if (!dtype && user && !user->op->undeclared_dtype && !user->op->undeclared_dtype_with &&
         std::any_of(user->inputs.begin(), user->inputs.end(),
                     [](const Entry& e) { return !has_type(e) && !e.node->is_variable(); }))
       return;
-    for (std::size_t i = 0; !dtype && user && user->op->undeclared_dtype && i < user->inputs.size(); ++i)
-      if (user->inputs[i].node.get() == &variable) dtype = user->op->undeclared_dtype(i, user->attrs);
+    for (std::size_t i = 0; !dtype && user && i < user->inputs.size(); ++i)
+      if (user->inputs[i].node.get() == &variable) dtype = undeclared_dtype(*user, i);
     for (std::size_t i = 0; !dtype && user && i < user->inputs.size(); ++i)
       if (const Entry& e = user->inputs[i]; has_type(e) && is_floating(e.node->types[e.output].dtype))
         dtype = e.node->types[e.output].dtype;

@@ -58,12 +58,13 @@ const AttrSpec* OpDef::attr(std::string_view attr_name) const {
   return nullptr;
 }
 
-std::size_t OpDef::input_count(const Attrs& a) const {
+std::optional<std::size_t> OpDef::input_count(const Attrs& a, Bodies given) const {
+  if (inputs_with) return given.size() == bodies ? std::optional(inputs_with(a, given)) : std::nullopt;
   if (variadic && !count_attr.empty()) {
     const auto count = static_cast<std::size_t>(std::max<std::int64_t>(a.integer(count_attr), 0));
     return count * inputs_per_count - std::min(count, bodies);
   }
-  if (variadic) return 0;
+  if (variadic) return {};
   if (active_names) return active_names(a).size();
   return active_inputs ? active_inputs(a) : inputs.size();
 }

@@ -70,6 +70,12 @@ struct OpDef {
   /// Replaces `compose` for an operator with bodies; `bodies` is their number.
   std::vector<Value> (*compose_with)(Primitives& p, Args in, const Attrs& a, Bodies bodies) = nullptr;
   std::size_t bodies = 0;
+  /// Replaces `count_attr` for an operator with bodies that tell the number of its inputs. Throws for bodies
+  /// that the operator does not run.
+  std::size_t (*inputs_with)(const Attrs& a, Bodies bodies) = nullptr;
+  /// The first inputs are the variables of the body, in order, and an auxiliary state of a node of the body
+  /// is one of this operator, which does not update it.
+  bool shows_aux = false;
 
   /// A gradient that the operator defines, where the primitives' rules would give another function than
   /// MXNet's, lose accuracy or need more passes. Returns the contribution to each input, of the input's type;
@@ -101,13 +107,15 @@ struct OpDef {
   /// The dtype of an undeclared input, from the attributes (Embedding's weight). Null: the dtype of the other
   /// inputs.
   std::optional<DType> (*undeclared_dtype)(std::size_t input, const Attrs& a) = nullptr;
+  /// Replaces it for an operator with bodies.
+  std::optional<DType> (*undeclared_dtype_with)(std::size_t input, const Attrs& a, Bodies bodies) = nullptr;
   /// Whether the result depends on Primitives::train().
   bool train_sensitive = false;
 
   const AttrSpec* attr(std::string_view attr_name) const;
-  /// The number of inputs under these attributes. For an operator with bodies its count attribute includes
-  /// the bodies.
-  std::size_t input_count(const Attrs& a) const;
+  /// The number of inputs under these attributes, with these bodies; nothing if any number is allowed, or if
+  /// bodies are missing. A count attribute includes the bodies.
+  std::optional<std::size_t> input_count(const Attrs& a, Bodies bodies) const;
   /// The names of the inputs by position under these attributes, as many or more; none if they are a list.
   std::vector<std::string_view> input_names(const Attrs& a) const;
   int outputs_counted(const Attrs& a) const { return counted_outputs ? counted_outputs(a) : 1; }

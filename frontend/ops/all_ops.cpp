@@ -35,6 +35,7 @@ std::vector<OpFamily> families() {
       {"sorting, cumulative sums", ops::order_ops()},
       {"sequences with lengths", ops::sequence_ops()},
       {"loops and branches over subgraphs", ops::control_ops()},
+      {"subgraphs that MXNet fused", ops::fused_ops()},
       {"fused recurrent layers", ops::rnn_ops()},
       {"connectionist temporal classification", ops::ctc_ops()},
       {"numbers as 8-bit integers, and back", ops::quantize_ops()},

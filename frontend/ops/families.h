@@ -32,6 +32,7 @@ std::span<const ir::OpDef> nd_index_ops();     ///< reads and writes at index ve
 std::span<const ir::OpDef> order_ops();        ///< sorting, cumulative sums
 std::span<const ir::OpDef> sequence_ops();     ///< sequences with lengths
 std::span<const ir::OpDef> control_ops();      ///< loops and branches over subgraphs
+std::span<const ir::OpDef> fused_ops();        ///< subgraphs that MXNet fused
 std::span<const ir::OpDef> rnn_ops();          ///< fused recurrent layers
 std::span<const ir::OpDef> ctc_ops();          ///< connectionist temporal classification
 std::span<const ir::OpDef> special_ops();      ///< erfinv, gamma and gammaln

@@ -43,15 +43,15 @@ void check_inputs(const ir::Node& node) {
   if (node.subgraphs.size() != op.bodies)
     fail("it has {} subgraph{}, {} takes {}", node.subgraphs.size(), node.subgraphs.size() == 1 ? "" : "s",
          op.name, op.bodies);
-  if (op.variadic && op.count_attr.empty()) return;
-  const std::size_t wanted = op.input_count(node.attrs);
-  if (node.inputs.size() == wanted) return;
+  const std::optional<std::size_t> wanted = op.input_count(node.attrs, node.subgraphs);
+  if (!wanted || node.inputs.size() == *wanted) return;
   const std::vector<std::string_view> known = op.input_names(node.attrs);
   std::string names;
-  for (std::size_t i = 0; i < std::min(wanted, known.size()); ++i)
+  for (std::size_t i = 0; i < std::min(*wanted, known.size()); ++i)
     names += (names.empty() ? " (" : ", ") + std::string(known[i]);
-  fail("it has {} input{}, but with its attributes {} takes {}{}{}", node.inputs.size(),
-       node.inputs.size() == 1 ? "" : "s", op.name, wanted, names, names.empty() ? "" : ")");
+  fail("it has {} input{}, but with its attributes{} {} takes {}{}{}", node.inputs.size(),
+       node.inputs.size() == 1 ? "" : "s", op.inputs_with ? " and its subgraph" : "", op.name, *wanted, names,
+       names.empty() ? "" : ")");
 }
 
 // Upgrades a node to the current version of the format.
@@ -179,8 +179,17 @@ std::string place_in_file(const std::string& file, const ir::Node& node, std::si
 }
 
 bool is_auxiliary_input(const ir::Node& node, std::size_t i) {
-  return node.op &&
-         std::find(node.op->aux.begin(), node.op->aux.end(), static_cast<int>(i)) != node.op->aux.end();
+  if (!node.op) return false;
+  const std::vector<int>& own = node.op->aux;
+  if (std::find(own.begin(), own.end(), static_cast<int>(i)) != own.end()) return true;
+  if (!node.op->shows_aux || node.subgraphs.empty()) return false;
+  const ir::Subgraph& body = *node.subgraphs[0];
+  if (i >= body.inputs.size()) return false;
+  return std::any_of(body.nodes.begin(), body.nodes.end(), [&](const ir::NodePtr& inner) {
+    for (std::size_t k = 0; k < inner->inputs.size(); ++k)
+      if (inner->inputs[k].node == body.inputs[i] && is_auxiliary_input(*inner, k)) return true;
+    return false;
+  });
 }
 
 SymbolGraph build_symbol_graph(const FileGraph& file_graph, const std::string& file) {

@@ -35,7 +35,7 @@ std::string place_in_file(const std::string& file, const ir::Node& node, std::si
 /// how many nodes have it and the first. `file` may be empty.
 void require_known_operators(const std::vector<ir::NodePtr>& nodes, const std::string& file);
 
-/// Whether a node updates its input i.
+/// Whether input i is an auxiliary state: a node updates it, or would in training.
 bool is_auxiliary_input(const ir::Node& node, std::size_t i);
 
 }  // namespace kiln

@@ -75,6 +75,7 @@ Rows reduce_rows();
 Rows index_rows();
 Rows creation_rows();
 Rows recurrent_rows();
+Rows fused_rows();
 Rows order_rows();
 Rows numpy_rows();
 Rows quantized_rows();
