@@ -1,14 +1,13 @@
 // FullyConnected, Embedding and Dropout.
 #include "frontend/ops/reference.h"
 #include "frontend/ops/shape_rules.h"
+#include "frontend/ops/weighted.h"
 
 namespace kiln::ops {
-namespace {
 
 // FullyConnected.
 
-Values fully_connected(Primitives& p, Args in, const Attrs& a) {
-  const Shape data = p.shape(in[0]), weight = p.shape(in[1]);
+DenseShapes dense_shapes(const Shape& data, const Shape& weight, const Attrs& a) {
   std::int64_t hidden = count_of(a, "num_hidden");
   if (data.empty()) fail("FullyConnected needs data of at least one axis");
   if (weight.rank() != 2 || weight[0] != hidden)
@@ -21,21 +20,15 @@ Values fully_connected(Primitives& p, Args in, const Attrs& a) {
         "Shape inconsistent, Provided = [{},{}], inferred shape=({},{}): the weight does not fit data of the "
         "shape {}",
         weight[0], weight[1], hidden, k, data.str());
-  DType d = p.dtype(in[0]);
   std::int64_t rows = flat ? data[0] : Shape(data.dims().first(data.size() - 1)).elements();
-  Value x = p.reshape(in[0], {rows, k});
-  require_one_dtype(p, in, "FullyConnected");
-  Value lhs = widen_factor(p, x), rhs = widen_factor(p, in[1]);
-  Value y = p.dot(lhs, rhs, {false, true});
-  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
   Shape to = flat ? Shape{data[0]} : data;
   if (flat)
     to.push_back(hidden);
   else
     to[to.size() - 1] = hidden;
-  return {p.reshape(convert(p, y, d), to)};
+  return {{rows, k}, to};
 }
-void fully_connected_shape(ShapeFacts& f, const Attrs& a) {
+void dense_shape_rule(ShapeFacts& f, const Attrs& a) {
   PartialShape &data = f.in[0], &weight = f.in[1], &out = f.out[0];
   const std::int64_t hidden = count_of(a, "num_hidden");
   f.is(weight, Shape{hidden, unknown});
@@ -50,6 +43,25 @@ void fully_connected_shape(ShapeFacts& f, const Attrs& a) {
   for (int i = 0; i + 1 < data.extents.rank(); ++i) f.same(Axis{data, i}, Axis{out, i});
   f.is(Axis{out, -1}, hidden);
   f.same(Axis{data, -1}, Axis{weight, 1});
+}
+std::vector<AttrSpec> dense_attrs() {
+  return {required("num_hidden", AttrKind::integer, "O, the number of units, 1 or more."),
+          bool_attr("no_bias", false, no_bias_meaning),
+          bool_attr("flatten", true,
+                    "Whether all axes of data except the first are the features of a row. False: the last "
+                    "axis alone.")};
+}
+
+namespace {
+
+Values fully_connected(Primitives& p, Args in, const Attrs& a) {
+  const DenseShapes shapes = dense_shapes(p.shape(in[0]), p.shape(in[1]), a);
+  Value x = p.reshape(in[0], shapes.rows);
+  require_one_dtype(p, in, "FullyConnected");
+  Value lhs = widen_factor(p, x), rhs = widen_factor(p, in[1]);
+  Value y = p.dot(lhs, rhs, {false, true});
+  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
+  return {p.reshape(convert(p, y, p.dtype(in[0])), shapes.result)};
 }
 
 // Embedding: rows of a table.
@@ -103,13 +115,9 @@ std::span<const OpDef> nn_ops() {
                    "MXNet 1.9.1 (src/operator/nn/fully_connected.cc). The order of additions is Kiln's own."},
        .inputs = {"data", "weight", "bias"},
        .active_inputs = inputs_with_bias,
-       .attrs = {required("num_hidden", AttrKind::integer, "O, the number of units, 1 or more."),
-                 bool_attr("no_bias", false, "Whether there is no bias: the inputs are data and weight."),
-                 bool_attr("flatten", true,
-                           "Whether all axes of data except the first are the features of a row. False: the "
-                           "last axis alone.")},
+       .attrs = dense_attrs(),
        .compose = fully_connected,
-       .shape_rule = fully_connected_shape},
+       .shape_rule = dense_shape_rule},
       {.name = "Embedding",
        .aliases = {"_npx_embedding"},
        .summary = "Looks up the rows of weight that the indices in data name.",
