@@ -30,9 +30,11 @@ Value int8_data(Primitives& p, Value x, const Attrs& a) {
   const Value y = p.mul(wide, p.like(wide, 1 / data_step(a)));
   if (to == DType::u8) return saturated(p, y, to);
   // As in the weights, -128 is left out: the integers are symmetric.
-  const Value least = p.like(y, -whole_levels(to)), zero = p.like(y, 0);
-  const Value number = p.select(p.compare(Compare::eq, y, y), y, zero);
-  return saturated(p, p.select(p.compare(Compare::gt, number, least), number, least), to);
+  const Value q = p.unary(Unary::rint, y), greatest = p.like(y, whole_levels(to)),
+              least = p.like(y, -whole_levels(to));
+  const Value number = p.select(p.compare(Compare::eq, q, q), q, p.like(q, 0));
+  const Value above = p.select(p.compare(Compare::gt, number, least), number, least);
+  return p.cast(p.select(p.compare(Compare::lt, above, greatest), above, greatest), to);
 }
 
 void require_int8_weights(Primitives& p, Args in) {

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <set>
 #include <typeinfo>
 
 namespace kiln::detail {
@@ -58,20 +60,28 @@ void add_layers_of(const ir::Subgraph& body, std::vector<FloatLayer>& layers) {
   }
 }
 
-/// Whether an exclusion names the layer: by its node, as a layer ("net0_dense0" of "net0_dense0_fwd"), or as
-/// a block around it.
-bool names_layer(const std::string& name, const std::string& excluded) {
-  return name == excluded || name == excluded + "_fwd";
-}
-bool names_block(const std::string& name, const std::string& excluded) {
-  return name.starts_with(excluded + "_");
+/// The parameters of the blocks of this name in the tree.
+void add_parameters_of(const Block& block, const std::string& name, std::set<std::string>& parameters) {
+  if (block.name() == name)
+    for (const Parameter& p : block.collect_params()) parameters.insert(p.name());
+  for (const auto& [key, child] : block.children()) add_parameters_of(*child, name, parameters);
 }
 
-void exclude_layers(std::vector<FloatLayer>& layers, const std::string& excluded) {
-  for (const auto names : {names_layer, names_block}) {
+/// Excludes the layers of this name: of a node, a layer ("net0_dense0" of "net0_dense0_fwd"), or a block, by
+/// the tree of `net` and by the prefix of names in a file.
+void exclude_layers(const HybridBlock& net, const std::string& excluded, std::vector<FloatLayer>& layers) {
+  std::set<std::string> parameters;
+  add_parameters_of(net, excluded, parameters);
+  const std::function<bool(const FloatLayer&)> kinds[] = {
+      [&](const FloatLayer& layer) {
+        return layer.node->name == excluded || layer.node->name == excluded + "_fwd";
+      },
+      [&](const FloatLayer& layer) { return parameters.contains(layer.weight()); },
+      [&](const FloatLayer& layer) { return layer.node->name.starts_with(excluded + "_"); }};
+  for (const auto& is_named : kinds) {
     bool found = false;
     for (FloatLayer& layer : layers) {
-      if (!names(layer.node->name, excluded)) continue;
+      if (!is_named(layer)) continue;
       found = true;
       if (layer.float_because.empty()) layer.float_because = "excluded";
     }
@@ -100,7 +110,8 @@ FloatNetwork float_network(const HybridBlock& net, const Tensors& batch, std::so
   return out;
 }
 
-std::vector<FloatLayer> float_layers(const FloatNetwork& network, const std::vector<std::string>& exclude) {
+std::vector<FloatLayer> float_layers(const HybridBlock& net, const FloatNetwork& network,
+                                     const std::vector<std::string>& exclude) {
   std::vector<FloatLayer> layers;
   for (const ir::NodePtr& node : ir::topological_order(network.outputs)) {
     if (is_layer(*node)) {
@@ -110,7 +121,7 @@ std::vector<FloatLayer> float_layers(const FloatNetwork& network, const std::vec
     }
     for (const ir::SubgraphPtr& body : node->subgraphs) add_layers_of(*body, layers);
   }
-  for (const std::string& name : exclude) exclude_layers(layers, name);
+  for (const std::string& name : exclude) exclude_layers(net, name, layers);
   return layers;
 }
 

@@ -31,7 +31,8 @@ struct FloatLayer {
 };
 
 /// All dense layers and convolutions, in the graph's order, also the ones in bodies of loops and branches.
-/// Throws for an exclusion that names nothing.
-std::vector<FloatLayer> float_layers(const FloatNetwork& network, const std::vector<std::string>& exclude);
+/// `exclude`: names of nodes, layers and blocks of `net`. Throws for a name of nothing.
+std::vector<FloatLayer> float_layers(const HybridBlock& net, const FloatNetwork& network,
+                                     const std::vector<std::string>& exclude);
 
 }  // namespace kiln::detail

@@ -81,7 +81,7 @@ class Quantizer {
   /// Finds the layers, and makes the network whose results are the outputs and the inputs of layers.
   void start(const Tensors& batch) {
     network_ = float_network(net_, batch, where_);
-    layers_ = float_layers(network_, options_.exclude);
+    layers_ = float_layers(net_, network_, options_.exclude);
     std::vector<ir::Entry> results = network_.outputs;
     for (const FloatLayer& layer : layers_) {
       const ir::Entry& data = layer.node->inputs[0];
