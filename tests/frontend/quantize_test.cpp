@@ -209,6 +209,29 @@ TEST_CASE("a percentile and the divergence leave outliers out", "[quantize]") {
   }
 }
 
+TEST_CASE("the order and the division into batches change no step", "[quantize]") {
+  random::seed(6);
+  nn::HybridSequential net;
+  net.add(nn::Dense(2, {.in_units = 8}));
+  net.initialize();
+  const bool positive = GENERATE(false, true);
+  Tensor x = nd::random::normal(0, 1, {60, 8}) * nd::random::uniform(1e-3, 30, {60, 1});
+  if (positive) x = x.abs();
+  const auto step = [&](const std::vector<Tensors>& batches, Calibration calibration) {
+    std::vector<QuantizedLayer> layers;
+    quantize(net, batches, {.calibration = calibration, .layers = &layers});
+    return layers.at(0).data_step;
+  };
+  for (const Calibration calibration : {Calibration::percentile, Calibration::entropy}) {
+    std::vector<Tensors> parts;
+    for (std::int64_t i = 0; i < 60; i += 4) parts.push_back({x.slice_axis(0, i, i + 4)});
+    const double whole = step({{x}}, calibration);
+    CHECK(step(parts, calibration) == whole);
+    std::reverse(parts.begin(), parts.end());
+    CHECK(step(parts, calibration) == whole);
+  }
+}
+
 TEST_CASE("the range of the least divergence is MXNet's", "[quantize]") {
   const auto arrays = load_arrays(golden::path("calibration/entropy-io.params"));
   const auto counts = find_array(arrays, "in:h")->to_vector<std::int64_t>();
@@ -306,12 +329,13 @@ TEST_CASE("networks of several inputs, deferred shapes and half precision", "[qu
   TwoInputs net;
   net.initialize();
   const Tensors inputs{nd::random::normal(0, 1, {4, 5}), nd::random::normal(0, 1, {4, 2, 4})};
-  SymbolBlock int8 = quantize(net, {inputs});
+  const QuantizeOptions extremes{.calibration = Calibration::extremes, .num_inputs = 2};
+  SymbolBlock int8 = quantize(net, {inputs}, extremes);
   const Tensor expected = net(inputs).at(0);
   CHECK(largest_difference(int8(inputs).at(0), expected) < 0.05 * expected.abs().max().item<double>());
 
   const data::DataLoader loader(data::ArrayDataset(inputs[0], inputs[1]), {.batch_size = 4});
-  SymbolBlock loaded = quantize(net, loader, {.num_inputs = 2});
+  SymbolBlock loaded = quantize(net, loader, extremes);
   CHECK(same_bits(loaded(inputs).at(0), int8(inputs).at(0)));
 
   auto half = convolutions();

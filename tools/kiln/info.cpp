@@ -1,7 +1,7 @@
 // kiln info: the arrays, operators and multiply-adds of a model, or the arrays of a file.
-#include "tools/kiln/columns.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/model_arguments.h"
+#include "tools/kiln/wrapped.h"
 
 #include <kiln/model_info.h>
 
@@ -22,6 +22,13 @@ struct InfoArguments {
   std::vector<std::string> shapes;
   bool json = false;
 };
+
+/// A text of at most `most` characters: its middle is left out.
+std::string fitted(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const std::size_t tail = (most - 3) / 2;
+  return text.substr(0, most - 3 - tail) + "..." + text.substr(text.size() - tail);
+}
 
 /// "(2, ?, 3)"
 std::string shape_text(const ArrayInfo& a) {

@@ -1,9 +1,9 @@
 // kiln quantize: writes a network in int8, and prints what its layers lose and save.
 #include "tools/kiln/agreement.h"
-#include "tools/kiln/columns.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/gradients.h"
 #include "tools/kiln/model_arguments.h"
+#include "tools/kiln/wrapped.h"
 
 #include <kiln/quantize.h>
 
@@ -27,7 +27,8 @@ struct QuantizeArguments {
   std::int64_t batch = 32;
 };
 
-/// The inputs of the network in calls of `rows` rows each.
+/// The inputs of the network in calls of `rows` rows each; of inputs with different numbers of rows, one
+/// call.
 std::vector<Tensors> batches_of(const std::map<std::string, Tensor>& inputs,
                                 const std::vector<std::string>& names, std::int64_t rows,
                                 const std::string& file) {
@@ -36,14 +37,13 @@ std::vector<Tensors> batches_of(const std::map<std::string, Tensor>& inputs,
     const auto found = inputs.find(name);
     if (found == inputs.end()) throw Error(fmt::format("{}: no array for the input '{}'", file, name));
     whole.push_back(found->second);
-    const Shape shape = found->second.shape();
-    if (shape.rank() == 0 || shape[0] != whole[0].shape()[0])
-      throw Error(fmt::format("{}: the inputs '{}' {} and '{}' {} must have one number of rows", file,
-                              names[0], whole[0].shape().str(), name, shape.str()));
   }
   if (whole.empty()) throw Error("the network has no input");
+  const auto rows_of = [](const Tensor& t) { return t.shape().rank() == 0 ? -1 : t.shape()[0]; };
+  const std::int64_t all = rows_of(whole[0]);
+  if (all < 0 || std::any_of(whole.begin(), whole.end(), [&](const Tensor& t) { return rows_of(t) != all; }))
+    return {whole};
   std::vector<Tensors> batches;
-  const std::int64_t all = whole[0].shape()[0];
   for (std::int64_t begin = 0; begin < all; begin += rows) {
     Tensors& batch = batches.emplace_back();
     for (const Tensor& t : whole) batch.push_back(t.slice_axis(0, begin, std::min(begin + rows, all)));
@@ -112,22 +112,21 @@ std::int64_t bytes_of(const SymbolBlock& net) {
 }
 
 void print_layers(const std::vector<QuantizedLayer>& layers, const std::map<std::string, Agreement>& errors) {
-  constexpr std::size_t max_name = 30;
   std::size_t name = 5;
-  for (const QuantizedLayer& layer : layers) name = std::max(name, std::min(layer.name.size(), max_name));
-  fmt::print("{:<{}}  data        step  max error  mean error    bytes    int8\n", "layer", name);
+  for (const QuantizedLayer& layer : layers) name = std::max(name, layer.name.size());
+  fmt::print("{:<{}}  data       step  max error  mean error   bytes    int8\n", "layer", name);
   for (const QuantizedLayer& layer : layers) {
-    const std::string shown = fitted(layer.name, max_name);
     if (!layer.float_because.empty()) {
-      fmt::print("{:<{}}  float: {}\n", shown, name, layer.float_because);
+      fmt::print("{:<{}}  float: {}\n", layer.name, name, layer.float_because);
       continue;
     }
     const auto error = errors.find(layer.name + "_output");
-    const auto number = [&](double n) { return error == errors.end() ? "-" : fmt::format("{:.3g}", n); };
-    const Agreement none, &agreement = error == errors.end() ? none : error->second;
-    fmt::print("{:<{}}  {:<5}  {:>9.4g}  {:>9}  {:>10}  {:>7}  {:>6}\n", shown, name,
-               name_of(layer.data_dtype), layer.data_step, number(agreement.largest()),
-               number(agreement.mean()), short_number(static_cast<double>(layer.float_bytes)),
+    const auto number = [&](double (Agreement::*of)() const) {
+      return error == errors.end() ? "-" : fmt::format("{:.3g}", (error->second.*of)());
+    };
+    fmt::print("{:<{}}  {:<5}  {:>8.3g}  {:>9}  {:>10}  {:>6}  {:>6}\n", layer.name, name,
+               name_of(layer.data_dtype), layer.data_step, number(&Agreement::largest),
+               number(&Agreement::mean), short_number(static_cast<double>(layer.float_bytes)),
                short_number(static_cast<double>(layer.int8_bytes)));
   }
 }
@@ -157,8 +156,7 @@ int quantize_model(const QuantizeArguments& a) {
 
 void add_quantize(CLI::App& app, Action& action) {
   auto a = std::make_shared<QuantizeArguments>();
-  CLI::App* c =
-      app.add_subcommand("quantize", "Write dense layers and convolutions in int8, and their errors");
+  CLI::App* c = app.add_subcommand("quantize", "Write dense layers and convolutions in int8");
   a->model.add_model(*c);
   c->get_option("--params")->required();
   c->add_option("--data", a->data, "Inputs to observe, as of kiln run --input")

@@ -87,14 +87,18 @@ void exclude_layers(const HybridBlock& net, const std::string& excluded, std::ve
     }
     if (found) return;
   }
-  std::vector<std::string> names;
-  for (const FloatLayer& layer : layers) names.push_back(layer.node->name);
-  const std::vector<std::string_view> known(names.begin(), names.end());
+  std::vector<std::string> nodes;
+  std::vector<std::string_view> known;
+  for (const FloatLayer& layer : layers) {
+    nodes.push_back(layer.node->name);
+    known.emplace_back(layer.node->name);
+    if (known.back().ends_with("_fwd")) known.push_back(known.back().substr(0, known.back().size() - 4));
+  }
   const std::string_view nearest = ir::nearest_name(excluded, known);
   fail(
-      "quantize(): exclude names '{}', and no layer, nor a block with layers, has this name{}; the layers "
+      "quantize(): exclude names '{}', and no layer, nor a block with layers, has this name.{} The layers "
       "are {}",
-      excluded, nearest.empty() ? "" : fmt::format(". Is '{}' meant?", nearest), brief_list(names));
+      excluded, nearest.empty() ? "" : fmt::format(" Is '{}' meant?", nearest), brief_list(nodes));
 }
 
 }  // namespace

@@ -5,19 +5,28 @@
 #include <cmath>
 
 namespace kiln::detail {
+namespace {
 
-std::int64_t Histogram::bin_of(double x) const {
-  return static_cast<std::int64_t>(std::floor(x / width_ + 0.5));
+/// The bins of twice the width.
+std::vector<std::int64_t> paired(const std::vector<std::int64_t>& bins) {
+  std::vector<std::int64_t> wider(bins.size());
+  for (std::size_t i = 0; i < bins.size(); ++i) wider[i / 2] += bins[i];
+  return wider;
 }
 
-void Histogram::widen() {
-  std::vector<std::int64_t> wider(counts_.size());
-  for (std::int64_t k = -max_half; k <= max_half; ++k) {
-    const std::int64_t to = k >= 0 ? (k + 1) / 3 : -((1 - k) / 3);
-    wider[static_cast<std::size_t>(to + max_half)] += count(k);
+}  // namespace
+
+double Histogram::magnitude() const { return std::max<double>(max_, -static_cast<double>(min_)); }
+
+void Histogram::set_width() {
+  int exponent = 0;
+  std::frexp(magnitude(), &exponent);  // magnitude in [2^(exponent - 1), 2^exponent)
+  const double width = std::ldexp(1.0 / max_bins, exponent);
+  if (width_ == 0) width_ = width;
+  for (; width_ < width; width_ *= 2) {
+    positive_ = paired(positive_);
+    negative_ = paired(negative_);
   }
-  counts_ = std::move(wider);
-  width_ *= 3;
 }
 
 void Histogram::add(std::span<const float> elements) {
@@ -25,18 +34,20 @@ void Histogram::add(std::span<const float> elements) {
   const auto [least, greatest] = std::minmax_element(elements.begin(), elements.end());
   min_ = std::min(min_, *least);
   max_ = std::max(max_, *greatest);
-  const double magnitude = std::max<double>(max_, -min_);
-  if (width_ == 0) width_ = magnitude / max_half;
-  if (width_ > 0)
-    while (magnitude / width_ >= max_half + 0.5) widen();
+  if (magnitude() > 0) set_width();
+  const double inverse = width_ == 0 ? 0 : 1 / width_;  // of a power of two: exact
   for (const float x : elements) {
-    if (x == 0)
+    if (x == 0) {
       ++zeros_;
-    else
-      ++counts_[static_cast<std::size_t>(bin_of(x) + max_half)];
+      continue;
+    }
+    const auto bin = static_cast<std::size_t>(std::abs(static_cast<double>(x)) * inverse);
+    ++(x > 0 ? positive_ : negative_)[bin];
   }
 }
 
-std::int64_t Histogram::half() const { return width_ == 0 ? 0 : std::max(bin_of(max_), -bin_of(min_)); }
+std::int64_t Histogram::bins() const {
+  return width_ == 0 ? 0 : static_cast<std::int64_t>(magnitude() / width_) + 1;
+}
 
 }  // namespace kiln::detail

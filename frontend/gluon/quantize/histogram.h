@@ -6,35 +6,38 @@
 
 namespace kiln::detail {
 
-/// The distribution of the elements of an activation, collected batch by batch. Bin k, from -half() to
-/// half(), has the elements in [(k - 1/2) w, (k + 1/2) w) for the width w; zeros are counted apart. The first
-/// element determines w. An element beyond the last bin makes w three times as large, and three bins become
-/// one. Thus at least a third of the bins on one side are in use.
+/// The distribution of the elements of an activation. Bin k of a sign has the elements with a magnitude in
+/// [k w, (k + 1) w); zeros are counted apart. The width w is the least power of two for which max_bins bins
+/// hold all elements, so that more than half of them are in use. Thus it is the same for any order and any
+/// division into batches.
 class Histogram {
  public:
-  /// The number of bins on each side of bin 0.
-  static constexpr std::int64_t max_half = 2048;
+  static constexpr std::int64_t max_bins = 4096;  ///< of one sign
 
   /// Adds the elements, all finite.
   void add(std::span<const float> elements);
 
   float min() const { return min_; }  ///< at most 0
   float max() const { return max_; }  ///< at least 0
+  double magnitude() const;           ///< the greatest one
   std::int64_t zeros() const { return zeros_; }
-  /// The bins that are in use, on the side with more of them.
-  std::int64_t half() const;
+  /// The number of bins in use, of the sign with more of them.
+  std::int64_t bins() const;
   double width() const { return width_; }
-  /// The elements of bin k that are not 0.
-  std::int64_t count(std::int64_t k) const { return counts_[static_cast<std::size_t>(k + max_half)]; }
+  /// The elements of bin k.
+  /// @{
+  std::int64_t positive(std::int64_t k) const { return positive_[static_cast<std::size_t>(k)]; }
+  std::int64_t negative(std::int64_t k) const { return negative_[static_cast<std::size_t>(k)]; }
+  /// @}
 
  private:
-  std::int64_t bin_of(double x) const;
-  void widen();
+  void set_width();
 
   float min_ = 0, max_ = 0;
   std::int64_t zeros_ = 0;
-  double width_ = 0;
-  std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(2 * max_half + 1);
+  double width_ = 0;  // 0: no element but zeros
+  std::vector<std::int64_t> positive_ = std::vector<std::int64_t>(max_bins),
+                            negative_ = std::vector<std::int64_t>(max_bins);
 };
 
 }  // namespace kiln::detail

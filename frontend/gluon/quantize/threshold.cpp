@@ -13,6 +13,8 @@ namespace kiln::detail {
 namespace {
 
 constexpr double percentile = 0.9999;
+/// The ranges whose divergence is computed, at equal distances: the time is their number times the bins.
+constexpr std::int64_t max_ranges = 1024;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -64,23 +66,23 @@ std::optional<double> divergence(std::vector<double>& p, std::vector<double>& q)
 
 /// The end of the least range of bins around 0 that has this part of all elements.
 double at_percentile(const Histogram& h) {
-  std::int64_t all = h.zeros() + h.count(0);
-  for (std::int64_t k = 1; k <= h.half(); ++k) all += h.count(k) + h.count(-k);
+  std::int64_t all = h.zeros();
+  for (std::int64_t k = 0; k < h.bins(); ++k) all += h.positive(k) + h.negative(k);
   const double wanted = percentile * static_cast<double>(all);
-  std::int64_t found = h.zeros() + h.count(0), k = 0;
-  while (static_cast<double>(found) < wanted && k < h.half()) {
-    ++k;
-    found += h.count(k) + h.count(-k);
-  }
-  return (static_cast<double>(k) + 0.5) * h.width();
+  std::int64_t found = h.zeros(), k = 0;
+  for (; k < h.bins() && static_cast<double>(found) < wanted; ++k) found += h.positive(k) + h.negative(k);
+  return static_cast<double>(std::max<std::int64_t>(k, 1)) * h.width();
 }
 
+/// The two bins beside 0 are one bin of a signed distribution.
 double at_least_divergence(const Histogram& h, DType dtype) {
   const bool is_signed = dtype == DType::i8;
   std::vector<std::int64_t> counts;
-  for (std::int64_t k = is_signed ? -h.half() : 0; k <= h.half(); ++k) counts.push_back(h.count(k));
+  for (std::int64_t k = h.bins() - 1; is_signed && k > 0; --k) counts.push_back(h.negative(k));
+  counts.push_back(h.positive(0) + h.negative(0));
+  for (std::int64_t k = 1; k < h.bins(); ++k) counts.push_back(h.positive(k));
   const EntropyRange range = least_divergence(counts, is_signed, is_signed ? 255 : 256);
-  return (static_cast<double>(range.bins) + 0.5) * h.width();
+  return static_cast<double>(range.bins + 1) * h.width();
 }
 
 }  // namespace
@@ -91,7 +93,9 @@ EntropyRange least_divergence(std::span<const std::int64_t> counts, bool is_sign
   const std::int64_t zero = is_signed ? half : 0;
   EntropyRange best{half, std::numeric_limits<double>::infinity()};
   std::vector<double> in, p, q;
-  for (std::int64_t bins = is_signed ? levels / 2 : levels - 1; bins <= half; ++bins) {
+  const std::int64_t least = is_signed ? levels / 2 : levels - 1;
+  const std::int64_t stride = std::max<std::int64_t>((half - least) / max_ranges, 0) + 1;
+  for (std::int64_t bins = least; bins <= half; bins += stride) {
     const std::int64_t first = is_signed ? zero - bins : 0, last = zero + bins;
     in.assign(counts.begin() + first, counts.begin() + last + 1);
     p = in;
@@ -106,7 +110,7 @@ EntropyRange least_divergence(std::span<const std::int64_t> counts, bool is_sign
 }
 
 double calibrated_threshold(const Histogram& h, Calibration calibration, DType dtype) {
-  const double greatest = std::max<double>(h.max(), -h.min());
+  const double greatest = h.magnitude();
   if (greatest == 0) return 0;
   switch (calibration) {
     case Calibration::extremes:

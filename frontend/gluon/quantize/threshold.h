@@ -22,7 +22,8 @@ struct EntropyRange {
 /// `counts` has an element for each bin: bins -half to half if `is_signed`, else 0 to half. A range's
 /// elements beyond it count as its last bins. These are P. Q are the elements in the range, quantised to
 /// `levels` groups of bins, each spread evenly over its bins that are not empty. As in MXNet's
-/// calibrate_entropy, the first bin of a signed range has no elements in Q.
+/// calibrate_entropy, the first bin of a signed range has no elements in Q. Of many ranges, some are left
+/// out.
 KILN_API EntropyRange least_divergence(std::span<const std::int64_t> counts, bool is_signed,
                                        std::int64_t levels);
 
