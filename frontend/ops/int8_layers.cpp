@@ -132,7 +132,7 @@ std::span<const OpDef> int8_ops() {
                          "no_bias there is no bias.",
                .empty = "No rows give no rows. With K = 0 the result is the bias, or 0 without one.",
                .formula = "y[n, o] = s[n, o] (data_step weight_step[o]) + bias[o], s[n, o] = sum over k of "
-                          "q[n, k] weight[o, k]. q = rint(x (1 / data_step)), halves to even, clipped to "
+                          "q[n, k] weight[o, k]. q = rint(data (1 / data_step)), halves to even, clipped to "
                           "the range of data_dtype.",
                .source = "Kiln's own: quantize() makes it of FullyConnected. MXNet's files have no such "
                          "operator."},
@@ -158,7 +158,7 @@ std::span<const OpDef> int8_ops() {
                .formula =
                    "y[n, o, i, j] = s[n, o, i, j] (data_step weight_step[o]) + bias[o], s[n, o, i, j] = "
                    "sum over c, u, v of q[n, c, h, w] weight[o, c, u, v]. h = i stride - pad + u dilate "
-                   "and w = j stride - pad + v dilate. q = rint(x (1 / data_step)), halves to even, "
+                   "and w = j stride - pad + v dilate. q = rint(data (1 / data_step)), halves to even, "
                    "clipped to the range of data_dtype.",
                .source = "Kiln's own: quantize() makes it of Convolution. MXNet's files have no such "
                          "operator."},

@@ -75,19 +75,19 @@ double at_percentile(const Histogram& h) {
 }
 
 /// The two bins beside 0 are one bin of a signed distribution.
-double at_least_divergence(const Histogram& h, DType dtype) {
+double at_entropy_range(const Histogram& h, DType dtype) {
   const bool is_signed = dtype == DType::i8;
   std::vector<std::int64_t> counts;
   for (std::int64_t k = h.bins() - 1; is_signed && k > 0; --k) counts.push_back(h.negative(k));
   counts.push_back(h.positive(0) + h.negative(0));
   for (std::int64_t k = 1; k < h.bins(); ++k) counts.push_back(h.positive(k));
-  const EntropyRange range = least_divergence(counts, is_signed, is_signed ? 255 : 256);
+  const EntropyRange range = entropy_range(counts, is_signed, is_signed ? 255 : 256);
   return static_cast<double>(range.bins + 1) * h.width();
 }
 
 }  // namespace
 
-EntropyRange least_divergence(std::span<const std::int64_t> counts, bool is_signed, std::int64_t levels) {
+EntropyRange entropy_range(std::span<const std::int64_t> counts, bool is_signed, std::int64_t levels) {
   const std::int64_t half =
       is_signed ? static_cast<std::int64_t>(counts.size()) / 2 : static_cast<std::int64_t>(counts.size()) - 1;
   const std::int64_t zero = is_signed ? half : 0;
@@ -118,7 +118,7 @@ double calibrated_threshold(const Histogram& h, Calibration calibration, DType d
     case Calibration::percentile:
       return std::min(greatest, at_percentile(h));
     case Calibration::entropy:
-      return std::min(greatest, at_least_divergence(h, dtype));
+      return std::min(greatest, at_entropy_range(h, dtype));
   }
   fail("calibration {} is none of Calibration", static_cast<int>(calibration));
 }

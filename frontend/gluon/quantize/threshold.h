@@ -24,7 +24,7 @@ struct EntropyRange {
 /// `levels` groups of bins, each spread evenly over its bins that are not empty. As in MXNet's
 /// calibrate_entropy, the first bin of a signed range has no elements in Q. Of many ranges, some are left
 /// out.
-KILN_API EntropyRange least_divergence(std::span<const std::int64_t> counts, bool is_signed,
-                                       std::int64_t levels);
+KILN_API EntropyRange entropy_range(std::span<const std::int64_t> counts, bool is_signed,
+                                    std::int64_t levels);
 
 }  // namespace kiln::detail

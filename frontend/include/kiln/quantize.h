@@ -12,17 +12,17 @@
 
 namespace kiln {
 
-/// How calibration chooses the greatest magnitude of a layer's input that its integers represent. Greater
-/// ones saturate. Extremes of all batches count, in any order of batches.
+/// How calibration chooses the greatest magnitude of a layer's input that its integers represent, from all
+/// batches. Greater ones saturate. The order of the batches, and their sizes, have no effect.
 enum class Calibration {
   extremes,    ///< the greatest one that was seen
   percentile,  ///< the one that 99.99 % of the elements do not exceed
   /// The one whose quantised distribution has the least Kullback-Leibler divergence from the seen one. Zeros
-  /// are exact in any case and do not count.
+  /// are exact in any case and do not count. It needs some thousand elements.
   entropy,
 };
 
-/// What quantize() made of one layer.
+/// The result of quantize() for one layer.
 struct QuantizedLayer {
   std::string name;              ///< of the operator's node: "hybridsequential0_dense0_fwd"
   std::string op;                ///< "FullyConnected" or "Convolution"
