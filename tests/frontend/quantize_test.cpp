@@ -271,6 +271,22 @@ TEST_CASE("an int8 network is the same after its files are read", "[quantize]") 
   CHECK_THROWS_WITH(quantize(imported, {{x}}), Catch::Contains("no dense layer and no convolution"));
 }
 
+TEST_CASE("the roundings of an int8 layer are parts of its neighbours' kernels", "[quantize]") {
+  random::seed(17);
+  nn::HybridSequential net;
+  for (int i = 0; i < 3; ++i)
+    net.add(nn::Conv2D(32, {.kernel_size = 3, .padding = 1}), nn::BatchNorm(), nn::Activation("relu"));
+  net.initialize(init::Xavier());
+  const Tensor x = nd::random::normal(0, 1, {1, 16, 12, 12});
+  SymbolBlock int8 = quantize(net, {{x}});
+  net.hybridize();
+  int8.hybridize();
+  net(x);
+  int8(x);
+  // The input is rounded by a kernel of its own.
+  CHECK(int8.compiled_calls().at(0).kernels <= net.compiled_calls().at(0).kernels + 1);
+}
+
 TEST_CASE("excluded layers, shared weights and layers in loops", "[quantize]") {
   random::seed(13);
   const auto net = convolutions();

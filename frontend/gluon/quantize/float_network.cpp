@@ -32,7 +32,7 @@ FloatNetwork of_symbol(const SymbolBlock& block, const Tensors& batch, std::sour
   const ParameterDict params = block.params();
   if (std::any_of(params.begin(), params.end(), [](const Parameter& p) { return p.is_deferred(); }))
     block(batch, where);
-  FloatNetwork out{SymbolAccess::entries(block.symbol()), block.input_names(), {}, {}};
+  FloatNetwork out{SymbolAccess::entries(block.symbol()), block.input_names(), {}};
   for (const Parameter& p : params) out.parameters.emplace(p.name(), p.data(where));
   return out;
 }
@@ -47,7 +47,7 @@ FloatNetwork of_recording(const HybridBlock& net, const Tensors& batch, std::sou
   const ExportedNetwork files =
       exported_network(net, *recorded.call, "The int8 network of " + shown_name(net), where);
   const Symbol symbol = Symbol::load_json(files.symbol, "the graph of " + shown_name(net), {});
-  FloatNetwork out{SymbolAccess::entries(symbol), files.inputs, {}, {}};
+  FloatNetwork out{SymbolAccess::entries(symbol), files.inputs, {}};
   for (const NamedArray& a : files.arrays) out.parameters.emplace(name_without_kind(a.name), a.array);
   return out;
 }
@@ -110,7 +110,6 @@ FloatNetwork float_network(const HybridBlock& net, const Tensors& batch, std::so
                          : of_recording(net, batch, where);
   for (const auto& [name, array] : out.parameters)
     if (!array.defined()) fail("quantize(): the parameter '{}' has no values: call initialize() first", name);
-  out.device = out.parameters.empty() ? Device() : out.parameters.begin()->second.device();
   return out;
 }
 

@@ -16,11 +16,10 @@ struct FloatNetwork {
   std::vector<ir::Entry> outputs;
   std::vector<std::string> inputs;           ///< variables, in the order of a call's tensors
   std::map<std::string, Tensor> parameters;  ///< the values of all other variables; the network's own arrays
-  Device device;
 };
 
-/// The graph of `net` for inputs as these, its first batch. Initialises deferred parameters. Throws for
-/// parameters without values.
+/// The graph of `net` for inputs as these, its first batch on its device. Initialises deferred parameters.
+/// Throws for parameters without values.
 FloatNetwork float_network(const HybridBlock& net, const Tensors& batch, std::source_location where);
 
 /// A dense layer or a convolution.

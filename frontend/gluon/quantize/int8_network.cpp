@@ -119,7 +119,7 @@ void give(Parameter& p, const Tensor& values, Device device) {
 }
 
 SymbolBlock int8_network(const FloatNetwork& network, const std::vector<Int8Layer>& layers,
-                         const std::map<std::string, Int8Weight>& weights) {
+                         const std::map<std::string, Int8Weight>& weights, Device device) {
   const std::vector<ir::NodePtr> order = ir::topological_order(network.outputs);
   const ir::GraphCopy copies(order);
   WeightVariables variables(order);
@@ -135,7 +135,7 @@ SymbolBlock int8_network(const FloatNetwork& network, const std::vector<Int8Laye
   for (Parameter p : out.params()) {
     const bool made = variables.values().contains(p.name());
     if (made) p.set_grad_req(GradReq::null);
-    give(p, made ? variables.values().at(p.name()) : network.parameters.at(p.name()), network.device);
+    give(p, made ? variables.values().at(p.name()) : network.parameters.at(p.name()), device);
   }
   return out;
 }

@@ -30,8 +30,9 @@ struct Int8Layer {
   DType data_dtype;
   float data_step;
 };
-/// A new network with these layers in int8. `weights` has their weights by the names of the parameters.
+/// A new network on `device` with these layers in int8. `weights` has their weights by the names of the
+/// parameters.
 SymbolBlock int8_network(const FloatNetwork& network, const std::vector<Int8Layer>& layers,
-                         const std::map<std::string, Int8Weight>& weights);
+                         const std::map<std::string, Int8Weight>& weights, Device device);
 
 }  // namespace kiln::detail

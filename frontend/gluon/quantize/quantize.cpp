@@ -29,14 +29,16 @@ class Quantizer {
     const auto a = options.activations;
     if (a && *a != DType::i8 && *a != DType::u8)
       fail("quantize(): activations must be int8 or uint8, not {}", name_of(*a));
+    const ParameterDict params = net.collect_params();
+    if (!params.empty()) device_ = params.items().front().device();
   }
 
   /// Runs the float network on the inputs of one call.
   void observe(const Tensors& batch) {
     if (batch.empty()) fail("quantize(): batch {} has no arrays", batches_);
-    if (!observer_) start(batch);
     Tensors inputs;
-    for (const Tensor& x : batch) inputs.push_back(x.to(network_.device, where_));
+    for (const Tensor& x : batch) inputs.push_back(x.to(device_, where_));
+    if (!observer_) start(inputs);
     Tensors results;
     try {
       results = (*observer_)(inputs, where_);
@@ -67,7 +69,7 @@ class Quantizer {
     }
     if (int8.empty()) fail_without_layers(rows);
     if (options_.layers) *options_.layers = std::move(rows);
-    return int8_network(network_, int8, weights);
+    return int8_network(network_, int8, weights, device_);
   }
 
  private:
@@ -93,7 +95,7 @@ class Quantizer {
     for (const std::string& name : network_.inputs) inputs.push_back(sym::var(name));
     observer_.emplace(SymbolAccess::make(std::move(results)), inputs);
     observer_->params().set_grad_req(GradReq::null);
-    for (Parameter p : observer_->params()) give(p, network_.parameters.at(p.name()), network_.device);
+    for (Parameter p : observer_->params()) give(p, network_.parameters.at(p.name()), device_);
     observer_->hybridize();
   }
 
@@ -137,7 +139,7 @@ class Quantizer {
     if (dtype == DType::u8 && observed.histogram.min() < 0)
       fail(
           "quantize(): the input of the layer '{}' has negative elements, as {}, which uint8 cannot "
-          "represent; "
+          "represent: "
           "leave out QuantizeOptions::activations, or exclude the layer",
           row.name, observed.histogram.min());
     const double threshold = calibrated_threshold(observed.histogram, options_.calibration, dtype);
@@ -175,6 +177,7 @@ class Quantizer {
   const HybridBlock& net_;
   const QuantizeOptions& options_;
   const std::source_location where_;
+  Device device_;
   FloatNetwork network_;
   std::vector<FloatLayer> layers_;
   std::vector<Observed> observed_;
