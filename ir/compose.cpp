@@ -12,22 +12,17 @@ namespace kiln::ir {
 
 namespace {
 
-/// The names of the inputs by position; none of a variadic operator.
-std::span<const std::string_view> input_names(const OpDef& op) {
-  return op.variadic ? std::span<const std::string_view>() : op.inputs;
-}
-
 // The types of the inputs and the names of variables among them, unless the message has them already. Lists a
 // few inputs only.
 std::string inputs_text(const Node& node, std::string_view message) {
   std::string text;
   bool told = true;
+  const auto names = node.op ? node.op->input_names(node.attrs) : std::vector<std::string_view>();
   for (std::size_t i = 0; i < node.inputs.size() && i < 6; ++i) {
     const Entry& e = node.inputs[i];
     if (e.output >= e.node->types.size()) return {};
     const TensorType& type = e.node->types[e.output];
     told = told && message.find(type.shape.str()) != std::string_view::npos;
-    const auto names = node.op ? input_names(*node.op) : std::span<const std::string_view>();
     const std::string slot = i < names.size() ? std::string(names[i]) : fmt::format("input {}", i);
     // A node of a file or a recording has a name other than its operator's, and named variables.
     const bool variable = e.node->is_variable() && node.name != node.op_name;
@@ -58,7 +53,8 @@ void check_shapes(const Primitives& p, const Node& node, Args in, Args out) {
     of_bodies += body->inputs.size() + body->outputs.size();
   }
   shapes.resize(shapes.size() + of_bodies);
-  ShapeFacts facts(layout, std::move(shapes), input_names(op), node.np_shape, /*may_choose=*/false);
+  const std::vector<std::string_view> names = op.input_names(node.attrs);
+  ShapeFacts facts(layout, std::move(shapes), names, node.np_shape, /*may_choose=*/false);
   do op.shape_rule(facts, node.attrs);
   while (facts.take_changed());
 }

@@ -18,9 +18,10 @@ void check_input_count(const Node& node) {
   if (op.variadic && op.count_attr.empty()) return;
   const std::size_t wanted = op.input_count(node.attrs);
   if (wanted == node.inputs.size()) return;
+  const std::vector<std::string_view> known = op.input_names(node.attrs);
   std::string names;
-  for (std::size_t i = 0; i < wanted && i < op.inputs.size() && !op.variadic; ++i)
-    names += (i ? ", " : " (") + std::string(op.inputs[i]);
+  for (std::size_t i = 0; i < wanted && i < known.size(); ++i)
+    names += (i ? ", " : " (") + std::string(known[i]);
   fail("takes {} inputs{}{} with these attributes, got {}", wanted, names, names.empty() ? "" : ")",
        node.inputs.size());
 }
@@ -250,8 +251,7 @@ class Inference {
     const Surroundings s = around(node);
     std::vector<PartialShape> shapes;
     for (const Place& place : s.places) shapes.push_back(shape_of(place));
-    const std::span<const std::string_view> names =
-        node.op->variadic ? std::span<const std::string_view>() : node.op->inputs;
+    const std::vector<std::string_view> names = node.op->input_names(node.attrs);
     ShapeFacts facts(s.layout, std::move(shapes), names, node.np_shape, may_choose_);
     const auto repeated = s.repeated();
     do {

@@ -61,10 +61,16 @@ const AttrSpec* OpDef::attr(std::string_view attr_name) const {
 std::size_t OpDef::input_count(const Attrs& a) const {
   if (variadic && !count_attr.empty()) {
     const auto count = static_cast<std::size_t>(std::max<std::int64_t>(a.integer(count_attr), 0));
-    return count - std::min(count, bodies);
+    return count * inputs_per_count - std::min(count, bodies);
   }
   if (variadic) return 0;
+  if (active_names) return active_names(a).size();
   return active_inputs ? active_inputs(a) : inputs.size();
+}
+
+std::vector<std::string_view> OpDef::input_names(const Attrs& a) const {
+  if (variadic) return {};
+  return active_names ? active_names(a) : inputs;
 }
 
 Attrs OpDef::complete(const Attrs& given) const {

@@ -46,8 +46,13 @@ struct OpDef {
   /// The inputs are a list. `count_attr` ("num_args") names the attribute with its length; empty if none.
   bool variadic = false;
   std::string_view count_attr = {};
+  /// The number of inputs for each one that count_attr counts: 3 for an array with both ends of its range.
+  std::size_t inputs_per_count = 1;
   /// The number of inputs under these attributes (FullyConnected without bias: 2). Null: all of `inputs`.
   std::size_t (*active_inputs)(const Attrs&) = nullptr;
+  /// Instead of active_inputs, where inputs before others are left out: the names of the inputs under these
+  /// attributes.
+  std::vector<std::string_view> (*active_names)(const Attrs&) = nullptr;
   std::vector<AttrSpec> attrs = {};
   /// The inputs that the operator updates (BatchNorm's moving statistics).
   std::vector<int> aux = {};
@@ -103,6 +108,8 @@ struct OpDef {
   /// The number of inputs under these attributes. For an operator with bodies its count attribute includes
   /// the bodies.
   std::size_t input_count(const Attrs& a) const;
+  /// The names of the inputs by position under these attributes, as many or more; none if they are a list.
+  std::vector<std::string_view> input_names(const Attrs& a) const;
   int outputs_counted(const Attrs& a) const { return counted_outputs ? counted_outputs(a) : 1; }
   int outputs_visible(const Attrs& a) const { return visible_outputs ? visible_outputs(a) : 1; }
   /// The attributes completed by defaults, each value checked and converted to the kind of its AttrSpec.

@@ -21,8 +21,8 @@ using detail::TensorAccess;
   if (!array)
     fail(Mistake::undefined_tensor,
          "{}{}: the input {} is an undefined Tensor (made by Tensor() and never assigned)",
-         line_prefix(call.where), call.op.name, input_name(call.op, i));
-  fail_unknown(*array, fmt::format("{}: the input {} is", call.op.name, input_name(call.op, i)), call.where);
+         line_prefix(call.where), call.op.name, input_name(call, i));
+  fail_unknown(*array, fmt::format("{}: the input {} is", call.op.name, input_name(call, i)), call.where);
 }
 
 /// Whether the call must be recorded in `trace`, the thread's, or as a symbol. Throws for undefined tensors

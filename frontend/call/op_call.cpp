@@ -7,22 +7,24 @@
 
 namespace kiln {
 
-std::string input_name(const ir::OpDef& op, std::size_t i) {
-  if (op.variadic || i >= op.inputs.size()) return "number " + std::to_string(i);
-  return "'" + std::string(op.inputs[i]) + "'";
-}
-
 ir::Attrs given_attrs(const OpCall& call) {
   ir::Attrs given;
   for (const ir::Attrs::Item& item : call.given) given.set(item.name, item.value);
   if (call.op.variadic && !call.op.count_attr.empty() && !given.find(call.op.count_attr))
-    given.set(call.op.count_attr, static_cast<std::int64_t>(call.inputs.size() + call.op.bodies));
+    given.set(call.op.count_attr,
+              static_cast<std::int64_t>(call.inputs.size() / call.op.inputs_per_count + call.op.bodies));
   return given;
+}
+
+std::string input_name(const OpCall& call, std::size_t i) {
+  const auto names = call.op.input_names(call.op.complete(given_attrs(call)));
+  if (i >= names.size()) return "number " + std::to_string(i);
+  return "'" + std::string(names[i]) + "'";
 }
 
 Device device_of(const OpCall& call) {
   return common_device(
-      call.inputs, call.op.name, [&](std::size_t i) { return "the input " + input_name(call.op, i); },
+      call.inputs, call.op.name, [&](std::size_t i) { return "the input " + input_name(call, i); },
       call.where);
 }
 

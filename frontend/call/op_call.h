@@ -72,6 +72,6 @@ const ir::OpDef& find_op_or_throw(std::string_view op_name);
 ir::Attrs given_attrs(const OpCall& call);
 
 /// The words of a message for input `i`: its name in quotes, or its number.
-std::string input_name(const ir::OpDef& op, std::size_t i);
+std::string input_name(const OpCall& call, std::size_t i);
 
 }  // namespace kiln

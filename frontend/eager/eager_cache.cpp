@@ -162,14 +162,15 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
 }
 
 std::shared_ptr<EagerEntry> compile_entry(const OpCall& call, std::string_view key) {
+  const ir::Attrs given = given_attrs(call);
+  const std::vector<std::string_view> names = call.op.input_names(call.op.complete(given));
   std::vector<Input> arguments;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    const bool named = !call.op.variadic && i < call.op.inputs.size();
     arguments.push_back(
-        {named ? std::string(call.op.inputs[i]) : "arg" + std::to_string(i),
+        {i < names.size() ? std::string(names[i]) : "arg" + std::to_string(i),
          {detail::TensorAccess::dtype(*call.inputs[i]), detail::TensorAccess::shape(*call.inputs[i])}});
   }
-  return compile_entry(call.op, given_attrs(call), arguments, call, key);
+  return compile_entry(call.op, given, arguments, call, key);
 }
 
 // A scalar is compiled into the code until the operator has met many different ones. The program then seems

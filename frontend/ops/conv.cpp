@@ -1,15 +1,15 @@
 // Convolution, Deconvolution and im2col.
+#include "frontend/ops/layers.h"
 #include "frontend/ops/reference.h"
-#include "frontend/ops/shape_rules.h"
-#include "frontend/ops/weighted.h"
-#include "frontend/ops/windows.h"
 #include "ir/transposed_convolution.h"
 
 #include <algorithm>
 
 namespace kiln::ops {
 
-ir::ConvSpec fitting_conv_spec(const Shape& data, const Shape& weight, const Attrs& a) {
+ir::ConvSpec convolution_call(Primitives& p, Value x, Value w, const Attrs& a) {
+  require_channels_first(a);
+  const Shape data = p.shape(x), weight = p.shape(w);
   ir::ConvSpec spec = conv_spec(a);
   const Shape& kernel = spec.window.kernel;
   if (data.rank() != kernel.rank() + 2)
@@ -27,7 +27,7 @@ ir::ConvSpec fitting_conv_spec(const Shape& data, const Shape& weight, const Att
   require_windows_fit(data, spec.window);
   return spec;
 }
-void convolution_shape_rule(ShapeFacts& f, const Attrs& a) {
+void convolution_shape(ShapeFacts& f, const Attrs& a) {
   PartialShape &data = f.in[0], &weight = f.in[1], &out = f.out[0];
   const ir::ConvSpec spec = conv_spec(a);
   const ir::Window& w = spec.window;
@@ -38,7 +38,7 @@ void convolution_shape_rule(ShapeFacts& f, const Attrs& a) {
   f.linear({weight, 1}, {data, 1}, spec.groups, 0);
   f.is(Axis{weight, 0}, count_of(a, "num_filter"));
   f.is(Axis{out, 1}, count_of(a, "num_filter"));
-  if (f.in.size() > 2) f.is(f.in[2], Shape{count_of(a, "num_filter")});
+  if (!a.boolean("no_bias")) f.is(f.in[2], Shape{count_of(a, "num_filter")});
   require_windows_fit(data, w);
   for (int i = 0; i < n; ++i) {
     f.is(Axis{weight, i + 2}, w.kernel[at(i)]);
@@ -46,11 +46,11 @@ void convolution_shape_rule(ShapeFacts& f, const Attrs& a) {
                  w.pad_low[at(i)], false);
   }
 }
+
 namespace {
 
 Values convolution(Primitives& p, Args in, const Attrs& a) {
-  require_channels_first(a);
-  const ir::ConvSpec spec = fitting_conv_spec(p.shape(in[0]), p.shape(in[1]), a);
+  const ir::ConvSpec spec = convolution_call(p, in[0], in[1], a);
   require_one_dtype(p, in, "Convolution");
   Value image = widen_factor(p, in[0]), filter = widen_factor(p, in[1]);
   Value y = p.convolution(image, filter, spec);
@@ -166,14 +166,24 @@ Values im2col(Primitives& p, Args in, const Attrs& a) {
 }  // namespace
 
 std::span<const OpDef> conv_ops() {
-  static const auto [kernel, stride, dilate, pad, num_filter, num_group] = window_attrs();
-  static const AttrSpec cudnn_tune = library_hint(
-                            or_none("cudnn_tune", AttrKind::text, "How MXNet chooses cuDNN's algorithm.")),
-                        cudnn_off =
-                            library_hint(bool_attr("cudnn_off", false, "Whether MXNet leaves cuDNN aside."));
+  static const AttrSpec
+      kernel = required("kernel", AttrKind::tuple, "The extents of the window, one for each spatial axis."),
+      stride = tuple_attr("stride",
+                          "The distance of windows, one number for each spatial axis, 1 or more. (): 1."),
+      dilate = tuple_attr(
+          "dilate",
+          "The distance of elements within a window, one number for each spatial axis, 1 or more. (): 1."),
+      num_filter = required("num_filter", AttrKind::integer, "O, the number of channels of the result."),
+      num_group = int_attr("num_group", 1,
+                           "g, the number of groups of channels. It divides C and O; each group of results "
+                           "reads its own group of data."),
+      cudnn_tune =
+          library_hint(or_none("cudnn_tune", AttrKind::text, "How MXNet chooses cuDNN's algorithm.")),
+      cudnn_off = library_hint(bool_attr("cudnn_off", false, "Whether MXNet leaves cuDNN aside."));
   static constexpr auto workspace = [](std::int64_t megabytes) {
     return library_hint(int_attr("workspace", megabytes, "The limit of MXNet's temporary memory, in MB."));
   };
+  static constexpr std::string_view no_bias = "Whether there is no bias: the inputs are data and weight.";
   static const std::vector<OpDef> rows{
       {.name = "Convolution",
        .aliases = {"_npx_convolution"},
@@ -201,10 +211,12 @@ std::span<const OpDef> conv_ops() {
            },
        .inputs = {"data", "weight", "bias"},
        .active_inputs = inputs_with_bias,
-       .attrs = {kernel, stride, dilate, pad, num_filter, num_group, workspace(1024),
-                 bool_attr("no_bias", false, no_bias_meaning), cudnn_tune, cudnn_off, layout_attr()},
+       .attrs = {kernel, stride, dilate,
+                 tuple_attr("pad", "Zeros on both sides of each spatial axis, 0 or more. (): 0."), num_filter,
+                 num_group, workspace(1024), bool_attr("no_bias", false, no_bias), cudnn_tune, cudnn_off,
+                 layout_attr()},
        .compose = convolution,
-       .shape_rule = convolution_shape_rule},
+       .shape_rule = convolution_shape},
       {.name = "Deconvolution",
        .aliases = {"_npx_deconvolution"},
        .summary = "A transposed convolution of data with weight, plus a bias, in one to three dimensions.",
@@ -234,8 +246,8 @@ std::span<const OpDef> conv_ops() {
                  tuple_attr("target_shape",
                             "The spatial extents of the result, which determine pad and adj. (): pad and adj "
                             "determine them."),
-                 num_filter, num_group, workspace(512), bool_attr("no_bias", true, no_bias_meaning),
-                 cudnn_tune, cudnn_off, layout_attr()},
+                 num_filter, num_group, workspace(512), bool_attr("no_bias", true, no_bias), cudnn_tune,
+                 cudnn_off, layout_attr()},
        .compose = deconvolution,
        .shape_rule = deconvolution_shape},
       {.name = "im2col",
@@ -255,7 +267,8 @@ std::span<const OpDef> conv_ops() {
                .source = "MXNet 1.9.1 (src/operator/nn/im2col.cc).",
            },
        .inputs = {"data"},
-       .attrs = {kernel, stride, dilate, pad},
+       .attrs = {kernel, stride, dilate,
+                 tuple_attr("pad", "Zeros on both sides of each spatial axis, 0 or more. (): 0.")},
        .compose = im2col},
   };
   return rows;

@@ -40,6 +40,11 @@ std::span<const ir::OpDef> view_ops();         ///< writes through views, made b
 std::span<const ir::OpDef> gradient_ops();     ///< the backward pass of a recorded call
 std::span<const ir::OpDef> function_ops();     ///< subgraphs with a gradient of the program
 
+// Operators of 8-bit integers that stand for numbers.
+std::span<const ir::OpDef> quantize_ops();               ///< numbers as integers, and back
+std::span<const ir::OpDef> quantized_layer_ops();        ///< layers
+std::span<const ir::OpDef> quantized_elementwise_ops();  ///< relu, layouts and pairs
+
 // MXNet's numpy mode: operators with numpy's rules for shapes and dtypes.
 std::span<const ir::OpDef> numpy_elementwise_ops();  ///< pointwise functions
 std::span<const ir::OpDef> numpy_reduce_ops();       ///< reductions; a full one gives rank 0

@@ -1,9 +1,8 @@
 // Layers that compute in int8 inside and in floating point outside, as quantize() makes them.
+#include "frontend/ops/families.h"
+#include "frontend/ops/layers.h"
 #include "frontend/ops/quantized.h"
 #include "frontend/ops/reference.h"
-#include "frontend/ops/shape_rules.h"
-#include "frontend/ops/weighted.h"
-#include "frontend/ops/windows.h"
 
 #include <cmath>
 
@@ -62,15 +61,14 @@ Value from_sums(Primitives& p, Args in, Value sums, const Attrs& a) {
 }
 
 Values int8_fully_connected(Primitives& p, Args in, const Attrs& a) {
-  const DenseShapes shapes = dense_shapes(p.shape(in[data_input]), p.shape(in[weight_input]), a);
+  const DenseCall call = dense_call(p, int8_data(p, in[data_input], a), in[weight_input], a);
   require_int8_weights(p, in);
-  const Value q = p.reshape(int8_data(p, in[data_input], a), shapes.rows);
-  const Value sums = int8_dot(p, q, in[weight_input], {false, true});
-  return {p.reshape(from_sums(p, in, sums, a), shapes.result)};
+  const Value sums = int8_dot(p, call.rows, in[weight_input], {.transpose_rhs = true});
+  return {p.reshape(from_sums(p, in, sums, a), call.result)};
 }
 
 Values int8_conv(Primitives& p, Args in, const Attrs& a) {
-  const ir::ConvSpec spec = fitting_conv_spec(p.shape(in[data_input]), p.shape(in[weight_input]), a);
+  const ir::ConvSpec spec = convolution_call(p, in[data_input], in[weight_input], a);
   require_int8_weights(p, in);
   const Value sums = int8_convolution(p, int8_data(p, in[data_input], a), in[weight_input], spec);
   return {from_sums(p, in, sums, a)};
@@ -78,11 +76,13 @@ Values int8_conv(Primitives& p, Args in, const Attrs& a) {
 
 std::size_t int8_inputs(const Attrs& a) { return a.boolean("no_bias") ? bias_input : bias_input + 1; }
 
-/// The rule of the float layer, whose third input has the bias's shape, and the bias.
+/// The rule of the float layer, whose third input is the bias. The steps have its shape.
 template <void (*rule)(ShapeFacts&, const Attrs&)>
 void with_steps(ShapeFacts& f, const Attrs& a) {
   rule(f, a);
-  if (f.in.size() > bias_input) f.same(f.in[step_input], f.in[bias_input]);
+  f.rank(f.in[step_input], 1);
+  f.same(Axis{f.in[weight_input], 0}, Axis{f.in[step_input], 0});
+  if (!a.boolean("no_bias")) f.same(f.in[step_input], f.in[bias_input]);
 }
 
 std::optional<DType> int8_input_dtype(std::size_t input, const Attrs&) {
@@ -90,7 +90,13 @@ std::optional<DType> int8_input_dtype(std::size_t input, const Attrs&) {
   return input == step_input ? std::optional(DType::f32) : std::nullopt;
 }
 
-std::vector<AttrSpec> with_int8_attrs(std::vector<AttrSpec> attrs) {
+/// The attributes of the float operator that its result depends on, and of the integers of data.
+std::vector<AttrSpec> int8_attrs(std::span<const OpDef> family, std::string_view op) {
+  std::vector<AttrSpec> attrs;
+  for (const OpDef& row : family)
+    for (const AttrSpec& spec : row.attrs)
+      if (row.name == op && spec.ignored.empty())
+        attrs.push_back(spec.name == "no_bias" ? meaning(spec, "Whether there is no bias.") : spec);
   attrs.push_back(required("data_step", AttrKind::real,
                            "The number that the integer 1 of data stands for, above 0. It is rounded to "
                            "float32, and its inverse too."));
@@ -116,11 +122,6 @@ constexpr OpReference int8_reference{
 }  // namespace
 
 std::span<const OpDef> int8_ops() {
-  static const std::vector<AttrSpec> convolution_attrs = [] {
-    const WindowAttrs w = window_attrs();
-    return with_int8_attrs({w.kernel, w.stride, w.dilate, w.pad, w.num_filter, w.num_group,
-                            bool_attr("no_bias", false, no_bias_meaning)});
-  }();
   static const std::vector<OpDef> rows{
       {.name = "_int8_fully_connected",
        .summary = "A dense layer of an int8 weight: quantises data, and adds products of 8-bit integers.",
@@ -138,10 +139,10 @@ std::span<const OpDef> int8_ops() {
                          "operator."},
        .inputs = {"data", "weight", "weight_step", "bias"},
        .active_inputs = int8_inputs,
-       .attrs = with_int8_attrs(dense_attrs()),
+       .attrs = int8_attrs(nn_ops(), "FullyConnected"),
        .compose = int8_fully_connected,
        .stops_gradient = true,
-       .shape_rule = with_steps<dense_shape_rule>,
+       .shape_rule = with_steps<fully_connected_shape>,
        .undeclared_dtype = int8_input_dtype},
       {.name = "_int8_convolution",
        .summary = "A convolution with an int8 weight: quantises data, and adds products of 8-bit integers.",
@@ -164,10 +165,10 @@ std::span<const OpDef> int8_ops() {
                          "operator."},
        .inputs = {"data", "weight", "weight_step", "bias"},
        .active_inputs = int8_inputs,
-       .attrs = convolution_attrs,
+       .attrs = int8_attrs(conv_ops(), "Convolution"),
        .compose = int8_conv,
        .stops_gradient = true,
-       .shape_rule = with_steps<convolution_shape_rule>,
+       .shape_rule = with_steps<convolution_shape>,
        .undeclared_dtype = int8_input_dtype},
   };
   return rows;

@@ -1,13 +1,11 @@
 // FullyConnected, Embedding and Dropout.
+#include "frontend/ops/layers.h"
 #include "frontend/ops/reference.h"
-#include "frontend/ops/shape_rules.h"
-#include "frontend/ops/weighted.h"
 
 namespace kiln::ops {
 
-// FullyConnected.
-
-DenseShapes dense_shapes(const Shape& data, const Shape& weight, const Attrs& a) {
+DenseCall dense_call(Primitives& p, Value x, Value w, const Attrs& a) {
+  const Shape data = p.shape(x), weight = p.shape(w);
   std::int64_t hidden = count_of(a, "num_hidden");
   if (data.empty()) fail("FullyConnected needs data of at least one axis");
   if (weight.rank() != 2 || weight[0] != hidden)
@@ -26,13 +24,13 @@ DenseShapes dense_shapes(const Shape& data, const Shape& weight, const Attrs& a)
     to.push_back(hidden);
   else
     to[to.size() - 1] = hidden;
-  return {{rows, k}, to};
+  return {p.reshape(x, {rows, k}), to};
 }
-void dense_shape_rule(ShapeFacts& f, const Attrs& a) {
+void fully_connected_shape(ShapeFacts& f, const Attrs& a) {
   PartialShape &data = f.in[0], &weight = f.in[1], &out = f.out[0];
   const std::int64_t hidden = count_of(a, "num_hidden");
   f.is(weight, Shape{hidden, unknown});
-  if (f.in.size() > 2) f.is(f.in[2], Shape{hidden});
+  if (!a.boolean("no_bias")) f.is(f.in[2], Shape{hidden});
   if (a.boolean("flatten")) {
     f.is(out, Shape{unknown, hidden});
     f.same(Axis{data, 0}, Axis{out, 0});
@@ -44,39 +42,33 @@ void dense_shape_rule(ShapeFacts& f, const Attrs& a) {
   f.is(Axis{out, -1}, hidden);
   f.same(Axis{data, -1}, Axis{weight, 1});
 }
-std::vector<AttrSpec> dense_attrs() {
-  return {required("num_hidden", AttrKind::integer, "O, the number of units, 1 or more."),
-          bool_attr("no_bias", false, no_bias_meaning),
-          bool_attr("flatten", true,
-                    "Whether all axes of data except the first are the features of a row. False: the last "
-                    "axis alone.")};
-}
 
-namespace {
-
-Values fully_connected(Primitives& p, Args in, const Attrs& a) {
-  const DenseShapes shapes = dense_shapes(p.shape(in[0]), p.shape(in[1]), a);
-  Value x = p.reshape(in[0], shapes.rows);
-  require_one_dtype(p, in, "FullyConnected");
-  Value lhs = widen_factor(p, x), rhs = widen_factor(p, in[1]);
-  Value y = p.dot(lhs, rhs, {false, true});
-  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
-  return {p.reshape(convert(p, y, p.dtype(in[0])), shapes.result)};
-}
-
-// Embedding: rows of a table.
-
-Values embedding(Primitives& p, Args in, const Attrs& a) {
+Value embedded_rows(Primitives& p, Value data, Value weight, const Attrs& a) {
   Shape table{count_of(a, "input_dim"), count_of(a, "output_dim")};
-  if (!(p.shape(in[1]) == table))
-    fail("weight must have the shape {}, got {}", table.str(), p.shape(in[1]).str());
-  return {p.gather(in[1], clipped_indices(p, convert(p, in[0], DType::i64), table[0]), 0)};
+  if (!(p.shape(weight) == table))
+    fail("weight must have the shape {}, got {}", table.str(), p.shape(weight).str());
+  return p.gather(weight, clipped_indices(p, convert(p, data, DType::i64), table[0]), 0);
 }
 void embedding_shape(ShapeFacts& f, const Attrs& a) {
   f.is(f.in[1], Shape{count_of(a, "input_dim"), count_of(a, "output_dim")});
   without_axis(f, f.out[0], f.in[0], -1);
   f.is(Axis{f.out[0], -1}, count_of(a, "output_dim"));
 }
+
+namespace {
+
+Values fully_connected(Primitives& p, Args in, const Attrs& a) {
+  const DenseCall call = dense_call(p, in[0], in[1], a);
+  require_one_dtype(p, in, "FullyConnected");
+  Value lhs = widen_factor(p, call.rows), rhs = widen_factor(p, in[1]);
+  Value y = p.dot(lhs, rhs, {false, true});
+  if (!a.boolean("no_bias")) y = p.add(y, p.broadcast_along(widen_factor(p, in[2]), p.shape(y), 1));
+  return {p.reshape(convert(p, y, p.dtype(in[0])), call.result)};
+}
+
+// Embedding: rows of a table.
+
+Values embedding(Primitives& p, Args in, const Attrs& a) { return {embedded_rows(p, in[0], in[1], a)}; }
 std::optional<DType> dtype_of_table(std::size_t input, const Attrs& a) {
   return input == 1 ? std::optional(a.dtype("dtype")) : std::nullopt;
 }
@@ -115,9 +107,13 @@ std::span<const OpDef> nn_ops() {
                    "MXNet 1.9.1 (src/operator/nn/fully_connected.cc). The order of additions is Kiln's own."},
        .inputs = {"data", "weight", "bias"},
        .active_inputs = inputs_with_bias,
-       .attrs = dense_attrs(),
+       .attrs = {required("num_hidden", AttrKind::integer, "O, the number of units, 1 or more."),
+                 bool_attr("no_bias", false, "Whether there is no bias: the inputs are data and weight."),
+                 bool_attr("flatten", true,
+                           "Whether all axes of data except the first are the features of a row. False: the "
+                           "last axis alone.")},
        .compose = fully_connected,
-       .shape_rule = dense_shape_rule},
+       .shape_rule = fully_connected_shape},
       {.name = "Embedding",
        .aliases = {"_npx_embedding"},
        .summary = "Looks up the rows of weight that the indices in data name.",

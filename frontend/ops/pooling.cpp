@@ -1,8 +1,7 @@
 // Pooling, its gradients and its shapes.
+#include "frontend/ops/layers.h"
 #include "frontend/ops/own_gradient.h"
 #include "frontend/ops/reference.h"
-#include "frontend/ops/shape_rules.h"
-#include "frontend/ops/windows.h"
 #include "runtime/dtype_table.h"
 
 #include <algorithm>
@@ -73,14 +72,14 @@ ir::Window pooling_window(const Attrs& a, int spatial) {
   return w;
 }
 
-Values pooling(Primitives& p, Args in, const Attrs& a) {
+}  // namespace
+
+Value pooled(Primitives& p, Value x, const Attrs& a) {
   require_channels_first(a);
-  const Shape data = p.shape(in[0]);
+  const Shape data = p.shape(x);
   int spatial = data.rank() - 2;
   if (spatial < 1) fail("Pooling needs (N, C, spatial...), got {}", data.str());
   const std::string& type = a.word("pool_type");
-  DType d = p.dtype(in[0]);
-  Value x = type == "max" ? in[0] : widen(p, in[0]);
   std::int64_t power = 0;
   if (type == "lp") {
     power = a.is_none("p_value") ? 2 : a.integer("p_value");
@@ -106,7 +105,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
     }
     Value r = p.reduce(op, x, axes);
     if (average) r = p.div(r, p.like(r, static_cast<double>(count)));
-    return {convert(p, p.reshape(root(r), to), d), Value{}};
+    return p.reshape(root(r), to);
   }
 
   const Shape& kernel = a.tuple("kernel");
@@ -133,23 +132,7 @@ Values pooling(Primitives& p, Args in, const Attrs& a) {
     bool include_pad = a.is_none("count_include_pad") || a.boolean("count_include_pad");
     r = averages(p, r, data, w, pad, include_pad);
   }
-  return {convert(p, root(r), d), Value{}};
-}
-/// A global maximum is a reduction, whose rule gives the head to every equal element; of a window only the
-/// first one has it.
-Values pooling_gradient(Primitives& p, const GradientArgs& args) {
-  if (!args.attrs.boolean("global_pool") || args.attrs.word("pool_type") != "max") return {};
-  const Shape data = p.shape(args.in[0]), windows{data[0], data[1], Shape(data.dims().subspan(2)).elements()};
-  const Value x = p.reshape(args.in[0], windows), g = args.heads[0];
-  if (!g.valid()) return Values(1);
-  const auto over = [&](Value of_window) { return spread(p, of_window, windows, {2}); };
-  const TensorType number{DType::i64, windows};
-  const Value place = p.iota(number, 2),
-              none = p.full_integer(number, std::numeric_limits<std::int64_t>::max());
-  const Value hit = p.compare(Compare::eq, x, over(args.out[0]));
-  const Value first = over(p.reduce(Reduce::min, p.select(hit, place, none), {2}));
-  const Value dx = p.select(p.compare(Compare::eq, place, first), over(g), p.like(x, 0));
-  return {p.reshape(dx, data)};
+  return root(r);
 }
 void pooling_shape(ShapeFacts& f, const Attrs& a) {
   PartialShape &data = f.in[0], &out = f.out[0];
@@ -168,9 +151,29 @@ void pooling_shape(ShapeFacts& f, const Attrs& a) {
     window_shape(f, {data, i + 2}, {out, i + 2}, w.kernel[at(i)], w.stride[at(i)], w.pad_low[at(i)],
                  a.word("pooling_convention") == "full");
 }
+
+namespace {
+
+/// A global maximum is a reduction, whose rule gives the head to every equal element; of a window only the
+/// first one has it.
+Values pooling_gradient(Primitives& p, const GradientArgs& args) {
+  if (!args.attrs.boolean("global_pool") || args.attrs.word("pool_type") != "max") return {};
+  const Shape data = p.shape(args.in[0]), windows{data[0], data[1], Shape(data.dims().subspan(2)).elements()};
+  const Value x = p.reshape(args.in[0], windows), g = args.heads[0];
+  if (!g.valid()) return Values(1);
+  const auto over = [&](Value of_window) { return spread(p, of_window, windows, {2}); };
+  const TensorType number{DType::i64, windows};
+  const Value place = p.iota(number, 2),
+              none = p.full_integer(number, std::numeric_limits<std::int64_t>::max());
+  const Value hit = p.compare(Compare::eq, x, over(args.out[0]));
+  const Value first = over(p.reduce(Reduce::min, p.select(hit, place, none), {2}));
+  const Value dx = p.select(p.compare(Compare::eq, place, first), over(g), p.like(x, 0));
+  return {p.reshape(dx, data)};
+}
 int pooling_outputs(const Attrs& a) { return a.word("pool_type") == "max" ? 2 : 1; }
-Values pooling_without_hidden(Primitives& p, Args in, const Attrs& a) {
-  Values out = pooling(p, in, a);
+Values pooling(Primitives& p, Args in, const Attrs& a) {
+  const Value x = a.word("pool_type") == "max" ? in[0] : widen(p, in[0]);
+  Values out{convert(p, pooled(p, x, a), p.dtype(in[0]))};
   out.resize(static_cast<std::size_t>(pooling_outputs(a)));
   return out;
 }
@@ -261,7 +264,7 @@ std::span<const OpDef> pooling_ops() {
                          "Whether an average counts the padding in its window. None: it does."),
                  layout_attr()},
        .counted_outputs = pooling_outputs,
-       .compose = pooling_without_hidden,
+       .compose = pooling,
        .gradient = pooling_gradient,
        .shape_rule = pooling_shape},
       {.name = "_contrib_AdaptiveAvgPooling2D",

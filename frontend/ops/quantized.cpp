@@ -8,8 +8,6 @@
 namespace kiln::ops {
 namespace {
 
-constexpr DType f32 = DType::f32;
-
 /// An array of one element, repeated.
 Value repeated(Primitives& p, Value one, const Shape& to) {
   return p.broadcast_to(p.reshape(one, Shape::filled(std::max(to.rank(), 0), 1)), to);
@@ -39,7 +37,7 @@ double whole_levels(DType d) {
 double half_levels(DType d) { return whole_levels(d) + 0.5; }
 
 QuantizedRange constant_range(Primitives& p, double min, double max) {
-  return {p.full({f32, {1}}, min), p.full({f32, {1}}, max)};
+  return {p.full({DType::f32, {1}}, min), p.full({DType::f32, {1}}, max)};
 }
 
 QuantizedRange actual_range(Primitives& p, Value x) {
@@ -48,7 +46,7 @@ QuantizedRange actual_range(Primitives& p, Value x) {
     const Value numbers = is_floating(p.dtype(x))
                               ? p.select(p.compare(Compare::eq, flat, flat), flat, p.like(flat, identity))
                               : flat;
-    return p.reshape(convert(p, p.reduce(op, numbers, {0}), f32), {1});
+    return p.reshape(convert(p, p.reduce(op, numbers, {0}), DType::f32), {1});
   };
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return {extreme(Reduce::min, infinity), extreme(Reduce::max, -infinity)};
@@ -67,13 +65,23 @@ Value scale_to(Primitives& p, double levels, Value r) {
 
 Value scale_from(Primitives& p, double levels, Value r) { return p.div(r, p.like(r, levels)); }
 
-Value scaled(Primitives& p, Value x, Value factor) {
-  return p.mul(convert(p, x, f32), repeated(p, factor, p.shape(x)));
+Value rescaled(Primitives& p, Value x, Value factor) {
+  return p.mul(convert(p, x, DType::f32), repeated(p, factor, p.shape(x)));
 }
 
 Value saturated(Primitives& p, Value x, DType to) {
-  const Value y = p.unary(Unary::rint, x), least = p.like(y, to == DType::i8 ? -128 : 0),
-              greatest = p.like(y, whole_levels(to));
+  const Value y = p.unary(Unary::rint, x);
+  if (to == DType::i32) {  // whose greatest integer no float32 is: clipped after the cast, which wraps
+    const Value cast = p.cast(y, to);
+    const auto within = [&](Compare op, double bound, Value inside, std::int64_t outside) {
+      return p.select(p.compare(op, y, p.like(y, bound)), inside, p.full_integer(p.type(cast), outside));
+    };
+    using limits = std::numeric_limits<std::int32_t>;
+    const Value above = within(Compare::lt, 0x1p31, cast, limits::max());
+    return p.select(p.compare(Compare::lt, y, p.like(y, -0x1p31)),
+                    p.full_integer(p.type(cast), limits::min()), above);
+  }
+  const Value least = p.like(y, to == DType::i8 ? -128 : 0), greatest = p.like(y, whole_levels(to));
   // The first comparison decides a NaN.
   const auto at_most = [&](Value v) { return p.select(p.compare(Compare::lt, v, greatest), v, greatest); };
   const auto at_least = [&](Value v) { return p.select(p.compare(Compare::gt, v, least), v, least); };
@@ -87,11 +95,20 @@ void require_dtype(Primitives& p, Value x, std::string_view name, std::initializ
 }
 
 QuantizedRange range_of(Primitives& p, Value min, Value max, std::string_view name) {
-  for (const auto& [end, v] : {std::pair{"min", min}, {"max", max}})
-    if (p.dtype(v) != f32 || p.shape(v).elements() != 1)
-      fail("{}_{}, an end of the range of {}, must be float32 with one element, got {} of the shape {}", end,
-           name, name, name_of(p.dtype(v)), p.shape(v).str());
-  return {p.reshape(min, {1}), p.reshape(max, {1})};
+  for (const auto& [end, v] : {std::pair{"least", min}, {"greatest", max}})
+    if (p.dtype(v) != DType::f32 || !(p.shape(v) == Shape{1}))
+      fail("the {} number of the range of {} must be float32 of the shape (1,), got {}", end, name,
+           p.type(v).str());
+  return {min, max};
+}
+
+void ranges_are_single(ShapeFacts& f, std::size_t first) {
+  for (std::size_t i = first; i < f.in.size(); ++i) f.is(f.in[i], Shape{1});
+  for (std::size_t i = 1; i < f.out.size(); ++i) f.is(f.out[i], Shape{1});
+}
+
+std::optional<DType> dtype_before_range(std::size_t input, const Attrs&) {
+  return input == 0 ? DType::i8 : DType::f32;
 }
 
 std::optional<CalibratedRange> calibrated_range(const Attrs& a) {
@@ -103,12 +120,12 @@ std::optional<CalibratedRange> calibrated_range(const Attrs& a) {
   return range;
 }
 
-std::vector<AttrSpec> calibration_attrs() {
-  return {
-      or_none("min_calib_range", AttrKind::real,
-              "The least number of the result's range, from calibration. None: the range is computed."),
-      or_none("max_calib_range", AttrKind::real,
-              "The greatest number of the result's range, from calibration. None: the range is computed.")};
+std::vector<AttrSpec> with_calibration(std::vector<AttrSpec> attrs) {
+  attrs.push_back(or_none("min_calib_range", AttrKind::real,
+                          "The least number of the result's range, from calibration, or None."));
+  attrs.push_back(or_none("max_calib_range", AttrKind::real,
+                          "The greatest number of the result's range, from calibration, or None."));
+  return attrs;
 }
 
 }  // namespace kiln::ops

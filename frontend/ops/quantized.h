@@ -1,6 +1,6 @@
 // Helpers of the quantised operators: contractions of 8-bit integers, ranges, and roundings that saturate.
 #pragma once
-#include "frontend/ops/common.h"
+#include "frontend/ops/shape_rules.h"
 
 /// Helpers of the quantised operators.
 ///
@@ -44,24 +44,39 @@ Value scale_to(Primitives& p, double levels, Value r);
 Value scale_from(Primitives& p, double levels, Value r);
 
 /// x * factor, in float32; x has any dtype, `factor` one element.
-Value scaled(Primitives& p, Value x, Value factor);
+Value rescaled(Primitives& p, Value x, Value factor);
 /// x (float32) as int8 or uint8: rounded to the nearest integer, halves to even, and clipped to the dtype.
 /// NaN is 127 in int8 and 0 in uint8.
 Value saturated(Primitives& p, Value x, DType to);
 
-// Checks of a call.
+// Checks of a call, and facts about it.
 
 /// Throws unless the dtype of input `name` is one of `dtypes`.
 void require_dtype(Primitives& p, Value x, std::string_view name, std::initializer_list<DType> dtypes);
-/// Throws unless both arrays of a range, the inputs `name` min and max, have one element and are float32.
+/// Throws unless both ends of the range of `name` are float32 of the shape (1,).
 QuantizedRange range_of(Primitives& p, Value min, Value max, std::string_view name);
-/// The attributes min_calib_range and max_calib_range; nothing if one of them is None. Throws for NaN, an
-/// infinity, and min above max.
+/// States that the inputs from `first` on, and all outputs after the first one, are ends of ranges: (1,).
+void ranges_are_single(ShapeFacts& f, std::size_t first);
+/// undeclared_dtype of (data, min, max): int8, float32.
+std::optional<DType> dtype_before_range(std::size_t input, const Attrs& a);
+
+/// The range of the attributes min_calib_range and max_calib_range.
 struct CalibratedRange {
   double min, max;
 };
+/// Nothing if one of them is None. Throws for NaN, an infinity, and min above max.
 std::optional<CalibratedRange> calibrated_range(const Attrs& a);
-/// These two attributes.
-std::vector<AttrSpec> calibration_attrs();
+/// These attributes, after others.
+std::vector<AttrSpec> with_calibration(std::vector<AttrSpec> attrs);
+
+// Sentences of the reference.
+
+/// An operator of quantised data.
+inline constexpr OpReference quantized_reference{
+    .dtypes = "Int8 or uint8; the result has the dtype of data. The ends of the range are float32.",
+    .nan = "There is none in integers. A NaN in a range makes the range of the result NaN.",
+    .empty = "An empty array gives an empty array.",
+    .gradient = "None: zeros.",
+};
 
 }  // namespace kiln::ops

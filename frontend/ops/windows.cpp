@@ -38,20 +38,6 @@ AttrSpec layout_attr() {
                  "supported; others throw.");
 }
 
-WindowAttrs window_attrs() {
-  return {
-      required("kernel", AttrKind::tuple, "The extents of the window, one for each spatial axis."),
-      tuple_attr("stride", "The distance of windows, one number for each spatial axis, 1 or more. (): 1."),
-      tuple_attr(
-          "dilate",
-          "The distance of elements within a window, one number for each spatial axis, 1 or more. (): 1."),
-      tuple_attr("pad", "Zeros on both sides of each spatial axis, 0 or more. (): 0."),
-      required("num_filter", AttrKind::integer, "O, the number of channels of the result."),
-      int_attr("num_group", 1,
-               "g, the number of groups of channels. It divides C and O; each group of results reads its own "
-               "group of data.")};
-}
-
 ir::ConvSpec conv_spec(const Attrs& a) {
   const Shape& kernel = a.tuple("kernel");
   int n = kernel.rank();

@@ -19,11 +19,6 @@ AttrSpec layout_attr();
 /// Throws unless the layout is channels-first.
 void require_channels_first(const Attrs& a);
 
-/// The attributes of convolutions.
-struct WindowAttrs {
-  AttrSpec kernel, stride, dilate, pad, num_filter, num_group;
-};
-WindowAttrs window_attrs();
 /// The attributes kernel, stride, dilate, pad and num_group.
 ir::ConvSpec conv_spec(const Attrs& a);
 

@@ -46,10 +46,10 @@ void check_inputs(const ir::Node& node) {
   if (op.variadic && op.count_attr.empty()) return;
   const std::size_t wanted = op.input_count(node.attrs);
   if (node.inputs.size() == wanted) return;
+  const std::vector<std::string_view> known = op.input_names(node.attrs);
   std::string names;
-  if (!op.variadic)
-    for (std::size_t i = 0; i < std::min(wanted, op.inputs.size()); ++i)
-      names += (names.empty() ? " (" : ", ") + std::string(op.inputs[i]);
+  for (std::size_t i = 0; i < std::min(wanted, known.size()); ++i)
+    names += (names.empty() ? " (" : ", ") + std::string(known[i]);
   fail("it has {} input{}, but with its attributes {} takes {}{}{}", node.inputs.size(),
        node.inputs.size() == 1 ? "" : "s", op.name, wanted, names, names.empty() ? "" : ")");
 }

@@ -101,6 +101,11 @@ std::optional<std::vector<DType>> promised_dtypes(const std::string& text) {
       {"Floating", float_dtypes},
       {"Integer", {DType::u8, DType::i8, DType::i32, DType::i64}},
       {"Not bool", number_dtypes},
+      {"Float32, int8 or uint8", {DType::f32, DType::u8, DType::i8}},
+      {"Float32", {DType::f32}},
+      {"Int8 or uint8", {DType::u8, DType::i8}},
+      {"Int8", {DType::i8}},
+      {"Int32", {DType::i32}},
       {"There is no input", {}}};
   for (const auto& [beginning, dtypes] : beginnings)
     if (text.starts_with(beginning)) return dtypes;

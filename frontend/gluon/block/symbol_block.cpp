@@ -98,9 +98,10 @@ std::string describe(const ir::Node& node, const std::string& file) {
   const std::string& path = file.empty() ? at.file : file;
   std::string text = at.line == 0 ? path : fmt::format("{}:{}", path, at.line);
   text += fmt::format("{}node '{}' ({}", text.empty() ? "" : ": ", node.name, node.op_name);
-  for (std::size_t i = 0; i < node.inputs.size() && i < node.op->inputs.size() && !node.op->variadic; ++i)
+  const std::vector<std::string_view> names = node.op->input_names(node.attrs);
+  for (std::size_t i = 0; i < node.inputs.size() && i < names.size(); ++i)
     if (node.inputs[i].node->is_variable())
-      text += fmt::format(", {} '{}'", node.op->inputs[i], node.inputs[i].node->name);
+      text += fmt::format(", {} '{}'", names[i], node.inputs[i].node->name);
   return text + ")";
 }
 

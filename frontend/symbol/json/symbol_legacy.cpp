@@ -77,10 +77,11 @@ void rename_fused_attributes(ir::Node& node) {
 
 void add_missing_variables(ir::Node& node) {
   if (!node.op || node.op->variadic) return;
-  const std::size_t count = std::min(node.op->input_count(node.attrs), node.op->inputs.size());
+  const std::vector<std::string_view> names = node.op->input_names(node.attrs);
+  const std::size_t count = std::min(node.op->input_count(node.attrs), names.size());
   for (std::size_t i = node.inputs.size(); i < count; ++i) {
     auto variable = std::make_shared<ir::Node>();
-    const std::string input(node.op->inputs[i]);
+    const std::string input(names[i]);
     variable->name = node.name.empty() ? input : node.name + "_" + input;
     // MXNet copies the operator's attributes to the variable; files converted by it contain them.
     variable->attr_text = node.attr_text;

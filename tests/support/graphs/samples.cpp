@@ -78,7 +78,7 @@ const std::vector<Row>& sample_rows() {
   static const std::vector<Row> rows = [] {
     Rows all;
     for (auto family : {pointwise_rows, shape_rows, layer_rows, reduce_rows, index_rows, creation_rows,
-                        recurrent_rows, order_rows, numpy_rows})
+                        recurrent_rows, order_rows, numpy_rows, quantized_rows})
       for (Row& row : family()) all.push_back(std::move(row));
     return all;
   }();

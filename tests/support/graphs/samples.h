@@ -77,5 +77,6 @@ Rows creation_rows();
 Rows recurrent_rows();
 Rows order_rows();
 Rows numpy_rows();
+Rows quantized_rows();
 
 }  // namespace graphs
