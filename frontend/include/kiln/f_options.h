@@ -292,7 +292,7 @@ struct QuadraticOptions {
 struct FullyConnectedOptions {
   /// O, the number of units, 1 or more. Required.
   std::int64_t num_hidden = 0;
-  /// Whether there is no input bias. Default: False.
+  /// Whether there is no bias: the inputs are data and weight. Default: False.
   std::optional<bool> no_bias = {};
   /// Whether all axes of data except the first are the features of a row. False: the last axis alone.
   /// Default: True.
@@ -319,7 +319,7 @@ struct ConvolutionOptions {
   /// The limit of MXNet's temporary memory, in MB. Default: 1024. Ignored: it selects an algorithm in MXNet's
   /// libraries.
   std::optional<std::int64_t> workspace = {};
-  /// Whether there is no input bias. Default: False.
+  /// Whether there is no bias: the inputs are data and weight. Default: False.
   std::optional<bool> no_bias = {};
   /// The order of the axes of data and result. None and orders that begin with NC are supported; others
   /// throw.
@@ -351,7 +351,7 @@ struct DeconvolutionOptions {
   /// The limit of MXNet's temporary memory, in MB. Default: 512. Ignored: it selects an algorithm in MXNet's
   /// libraries.
   std::optional<std::int64_t> workspace = {};
-  /// Whether there is no input bias. Default: True.
+  /// Whether there is no bias: the inputs are data and weight. Default: True.
   std::optional<bool> no_bias = {};
   /// The order of the axes of data and result. None and orders that begin with NC are supported; others
   /// throw.
