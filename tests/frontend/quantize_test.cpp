@@ -275,7 +275,7 @@ TEST_CASE("the roundings of an int8 layer are parts of its neighbours' kernels",
   random::seed(17);
   nn::HybridSequential net;
   for (int i = 0; i < 3; ++i)
-    net.add(nn::Conv2D(32, {.kernel_size = 3, .padding = 1}), nn::BatchNorm(), nn::Activation("relu"));
+    net.add(nn::Conv2D(32, {.kernel_size = 3}), nn::BatchNorm(), nn::Activation("relu"));
   net.initialize(init::Xavier());
   const Tensor x = nd::random::normal(0, 1, {1, 16, 12, 12});
   SymbolBlock int8 = quantize(net, {{x}});
