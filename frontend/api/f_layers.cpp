@@ -108,6 +108,31 @@ Tensor F::Pooling(const Tensor& x, const PoolingOptions& o, Where where) {
   return call<"Pooling">({&x}, given, where, o.name);
 }
 
+F::Tensors F::contrib_operators::quantized_fully_connected(const Tensors& inputs,
+                                                           const FullyConnectedOptions& o, Where where) {
+  return call_list_all<"_contrib_quantized_fully_connected">(inputs, attributes(o), where, o.name);
+}
+
+F::Tensors F::contrib_operators::quantized_conv(const Tensors& inputs, const ConvolutionOptions& o,
+                                                Where where) {
+  return call_list_all<"_contrib_quantized_conv">(inputs, attributes(o), where, o.name);
+}
+
+F::Tensors F::contrib_operators::quantized_batch_norm(const Tensor& x, const Tensor& gamma,
+                                                      const Tensor& beta, const Tensor& moving_mean,
+                                                      const Tensor& moving_var, const Tensor& min_data,
+                                                      const Tensor& max_data,
+                                                      const QuantizedBatchNormOptions& o, Where where) {
+  CallAttributes<5> given;
+  given.set("eps", o.eps);
+  given.set("fix_gamma", o.fix_gamma);
+  given.set("axis", o.axis);
+  given.set("min_calib_range", ir::AttrValue(o.min_calib_range));
+  given.set("max_calib_range", ir::AttrValue(o.max_calib_range));
+  return call_all<"_contrib_quantized_batch_norm">(
+      {&x, &gamma, &beta, &moving_mean, &moving_var, &min_data, &max_data}, given, where, o.name);
+}
+
 Tensor F::BatchNorm(const Tensor& x, const Tensor& gamma, const Tensor& beta, const Tensor& moving_mean,
                     const Tensor& moving_var, const BatchNormOptions& o, Where where) {
   CallAttributes<5> given;

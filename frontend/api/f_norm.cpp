@@ -22,13 +22,7 @@ F::Tensors F::moments(const Tensor& x, const MomentsOptions& o, Where where) {
   CallAttributes<2> given;
   given.set("axes", o.axes);
   given.set("keepdims", o.keepdims);
-  const Tensor* input = &x;
-  return invoke_all({.op = op_named<"moments">(),
-                     .inputs = {&input, 1},
-                     .given = given.items(),
-                     .where = where,
-                     .name = o.name,
-                     .hint = "moments"});
+  return call_all<"moments">({&x}, given, where, o.name);
 }
 
 }  // namespace kiln

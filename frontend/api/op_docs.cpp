@@ -42,7 +42,7 @@ std::string kind_text(const ir::AttrSpec& spec) {
 }
 
 bool is_plain(const ir::OpDef& op) {
-  return !op.active_inputs && !op.visible_outputs && op.aux.empty() && op.bodies == 0;
+  return !op.active_inputs && !op.active_names && op.aux.empty() && op.bodies == 0;
 }
 
 /// The text of a default. MXNet's defaults of float32 are shown as they were written: 0.001, not the double
@@ -63,6 +63,7 @@ OpDoc describe(const ir::OpDef& op, std::string_view family) {
   doc.inputs.assign(op.inputs.begin(), op.inputs.end());
   doc.variadic = op.variadic;
   doc.plain = is_plain(op);
+  doc.several_results = op.visible_outputs != nullptr;
   doc.spelling = op.spelling;
   for (const ir::AttrSpec& spec : op.attrs)
     doc.attributes.push_back(

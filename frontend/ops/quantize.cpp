@@ -192,6 +192,7 @@ std::span<const OpDef> quantize_ops() {
        .stops_gradient = true,
        .shape_rule = with_range_shape,
        .undeclared_dtype = dtype_of_sums},
+      calibrate_entropy_op(),
   };
   return rows;
 }

@@ -69,6 +69,8 @@ std::optional<CalibratedRange> calibrated_range(const Attrs& a);
 /// These attributes, after others.
 std::vector<AttrSpec> with_calibration(std::vector<AttrSpec> attrs);
 
+OpDef calibrate_entropy_op();
+
 // Sentences of the reference.
 
 /// An operator of quantised data.

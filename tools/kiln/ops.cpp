@@ -97,10 +97,17 @@ Json as_json(const OpDoc& d) {
                           {"default", a.fallback ? Json(*a.fallback) : Json()},
                           {"meaning", a.meaning},
                           {"ignored", a.ignored}});
-  Json json{{"name", d.name},        {"aliases", d.aliases},     {"family", d.family},
-            {"summary", d.summary},  {"inputs", d.inputs},       {"variadic", d.variadic},
-            {"plain", d.plain},      {"attributes", attributes}, {"spellings", d.spellings},
-            {"spelling", d.spelling}};
+  Json json{{"name", d.name},
+            {"aliases", d.aliases},
+            {"family", d.family},
+            {"summary", d.summary},
+            {"inputs", d.inputs},
+            {"variadic", d.variadic},
+            {"plain", d.plain},
+            {"attributes", attributes},
+            {"spellings", d.spellings},
+            {"spelling", d.spelling},
+            {"several_results", d.several_results}};
   for (const Section& s : sections) json[s.key] = d.*s.text;
   return json;
 }

@@ -70,8 +70,12 @@ def parameters(f, declared):
     return [*found, "Where where = Where::current()" if declared else "Where where"]
 
 
+def result_type(f):
+    return "Tensors" if f.operator.several_results else "Tensor"
+
+
 def declaration(f):
-    return call(f"static Tensor {f.name}", parameters(f, declared=True), ";", indent=2)
+    return call(f"static {result_type(f)} {f.name}", parameters(f, declared=True), ";", indent=2)
 
 
 def struct(f):
@@ -94,21 +98,24 @@ def set_option(attribute):
 
 
 def definition(f):
-    head = call(f"Tensor {PLAIN if f.scope == 'F' else f.scope}::{f.name}", parameters(f, declared=False), " {")
+    several = f.operator.several_results
+    result = ("F::" if several else "") + result_type(f)
+    head = call(f"{result} {PLAIN if f.scope == 'F' else f.scope}::{f.name}", parameters(f, declared=False), " {")
     options = f.operator.options
-    helper = "call"
     body = []
     numpy = f.scope in ("F::numpy", "F::npx")
     if f.operator.variadic:
-        helper = "call_list"
+        helper = "call_list_all" if several else "call_list"
         inputs = f.operator.inputs[0]
         if numpy:
             body.append("  const NumpyScope scope;")
         given = "given" if options else "CallAttributes<1>()"
     else:
-        helper = "np_call" if numpy else "call"
+        helper = "call_all" if several else "np_call" if numpy else "call"
+        if several and numpy:
+            body.append("  const NumpyScope scope;")
         inputs = "{" + ", ".join(f"&{name}" for name in f.operator.inputs) + "}"
-        given = "given" if options else ""
+        given = "given" if options else "CallAttributes<1>()" if several else ""
     if options:
         body += [f"  CallAttributes<{len(options)}> given;", *map(set_option, options)]
     arguments = [inputs, *([given] if given else []), "where", *(["o.name"] if options else [])]
@@ -122,7 +129,7 @@ def definition(f):
 def is_method(f, by_hand):
     """A function of one array and nothing else is a method too, unless its name is one of MXNet's layers."""
     return (f.scope == "F" and len(f.operator.inputs) == 1 and not f.operator.variadic and not f.operator.options and
-            f.name[0].islower() and ("TensorMethods", f.name) not in by_hand)
+            not f.operator.several_results and f.name[0].islower() and ("TensorMethods", f.name) not in by_hand)
 
 
 def write_functions(tree, definitions, calls):

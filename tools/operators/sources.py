@@ -27,7 +27,7 @@ def chunks(text):
 def literals(body):
     """The names of operators that a body has as template or function arguments of the helpers of calls."""
     found = []
-    for group in re.findall(r'\b(?:call|call_list|np_call|binary|with_\w+|op_named)<("\w+"(?:,\s*"\w+")*)', body):
+    for group in re.findall(r'\b(?:call|call_list|call_all|call_list_all|np_call|binary|with_\w+|op_named)<("\w+"(?:,\s*"\w+")*)', body):
         found += re.findall(r'"(\w+)"', group)
     found += re.findall(r'\b(?:parts|find_op_or_throw|record|make)\("(\w+)"', body)
     found += re.findall(r'\b\w*_config\("(\w+)"', body)

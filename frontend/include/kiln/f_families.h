@@ -109,6 +109,15 @@ struct KILN_API F::contrib_operators {
   /// `kiln ops _contrib_interleaved_matmul_selfatt_valatt` has the rest.
   static Tensor interleaved_matmul_selfatt_valatt(const Tensor& queries_keys_values, const Tensor& attention,
                                                   std::int64_t heads, Where where = Where::current());
+  static Tensors quantized_fully_connected(const Tensors& inputs, const FullyConnectedOptions& options,
+                                           Where where = Where::current());
+  static Tensors quantized_conv(const Tensors& inputs, const ConvolutionOptions& options,
+                                Where where = Where::current());
+  static Tensors quantized_batch_norm(const Tensor& data, const Tensor& gamma, const Tensor& beta,
+                                      const Tensor& moving_mean, const Tensor& moving_var,
+                                      const Tensor& min_data, const Tensor& max_data,
+                                      const QuantizedBatchNormOptions& options,
+                                      Where where = Where::current());
 };
 /// `F.linalg().gemm2(a, b)`, `nd::linalg::gemm2(a, b)`: matrices in the last two axes.
 struct KILN_API F::linalg {

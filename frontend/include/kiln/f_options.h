@@ -424,6 +424,16 @@ struct BatchNormOptions {
   std::string name = {};  ///< of the node
 };
 
+/// Arguments of F::contrib().quantized_batch_norm.
+struct QuantizedBatchNormOptions {
+  std::optional<Number> eps = {};
+  std::optional<bool> fix_gamma = {};
+  std::optional<std::int64_t> axis = {};
+  double min_calib_range = 0;
+  double max_calib_range = 0;
+  std::string name = {};  ///< of the node
+};
+
 /// Arguments of F::LayerNorm and npx::layer_norm.
 struct LayerNormOptions {
   /// The axis; negative from the end. Default: -1.

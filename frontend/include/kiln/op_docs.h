@@ -26,7 +26,8 @@ struct OpDoc {
   std::string summary;                 ///< one sentence
   std::vector<std::string> inputs;     ///< names in order
   bool variadic = false;               ///< takes a list of inputs
-  bool plain = false;                  ///< has always these inputs, one result, and no input that it updates
+  bool plain = false;                  ///< has always these inputs, and none that it updates
+  bool several_results = false;        ///< has several results, or by its attributes
   std::vector<Attribute> attributes;   ///< in MXNet's order
   std::vector<std::string> spellings;  ///< in C++: "F::relu", "np::exp", "Tensor::relu", "nn::Activation"
   std::string spelling;                ///< the C++ name in the definition, or "none"
