@@ -233,10 +233,12 @@ TEST_CASE("the order and the division into batches change no step", "[quantize]"
 }
 
 TEST_CASE("the range of the least divergence is MXNet's", "[quantize]") {
-  const auto arrays = load_arrays(golden::path("calibration/entropy-io.params"));
+  const auto [name, levels] = GENERATE(
+      table<std::string, std::int64_t>({{"all", 31}, {"b", 31}, {"even", 30}, {"few", 31}, {"wide", 255}}));
+  const auto arrays = load_arrays(golden::path("ops/i_contrib_calibrate_entropy__" + name + "-io.params"));
   const auto counts = find_array(arrays, "in:h")->to_vector<std::int64_t>();
   const auto edges = find_array(arrays, "in:e")->to_vector<float>();
-  const detail::EntropyRange range = detail::entropy_range(counts, /*is_signed=*/true, 31);
+  const detail::EntropyRange range = detail::entropy_range(counts, /*is_signed=*/true, levels);
   const std::size_t end = counts.size() / 2 + static_cast<std::size_t>(range.bins) + 1;
   CHECK(edges.at(end) == find_array(arrays, "out:0")->item<float>());
   // MXNet adds in float32.
