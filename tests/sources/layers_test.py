@@ -70,6 +70,8 @@ MAY_INCLUDE = {
         "frontend/gluon/hybridize", "frontend/gluon/parameter", "frontend/tensor", "frontend/trace", "frontend/view", "ir", "runtime"],
     "frontend/gluon/checkpoint": [
         "frontend/call", "frontend/formats", "frontend/gluon/parameter", "frontend/gluon/trainer", "frontend/tensor", "ir", "runtime"],
+    "frontend/gluon/quantize": [
+        "frontend/call", "frontend/gluon/block", "frontend/gluon/parameter", "frontend/symbol", "frontend/tensor", "ir", "runtime"],
     "frontend/gluon/progress": ["frontend/call", "frontend/formats", "runtime"],
     "frontend/gluon/model_zoo": ["frontend/call", "frontend/tensor", "runtime"],
     "frontend/model": [

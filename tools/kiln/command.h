@@ -14,6 +14,7 @@ void add_verify(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_dump(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
+void add_quantize(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);

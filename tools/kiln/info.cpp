@@ -1,6 +1,7 @@
 // kiln info: the arrays, operators and multiply-adds of a model, or the arrays of a file.
 #include "tools/kiln/command.h"
 #include "tools/kiln/model_arguments.h"
+#include "tools/kiln/wrapped.h"
 
 #include <kiln/model_info.h>
 
@@ -35,14 +36,6 @@ std::string shape_text(const ArrayInfo& a) {
   std::vector<std::string> extents;
   for (const std::int64_t d : *a.shape) extents.push_back(d < 0 ? "?" : std::to_string(d));
   return fmt::format("({}{})", fmt::join(extents, ", "), extents.size() == 1 ? "," : "");
-}
-
-/// "640", "12.5K", "3.1M": units of 1000.
-std::string short_number(double n) {
-  if (n < 1e3) return fmt::format("{:.0f}", n);
-  for (const auto& [unit, name] : {std::pair(1e3, "K"), {1e6, "M"}, {1e9, "G"}, {1e12, "T"}})
-    if (n < 999.95 * unit) return fmt::format("{:.1f}{}", n / unit, name);
-  return fmt::format("{:.3g}", n);
 }
 
 std::string bytes_text(const ArrayInfo& a) {

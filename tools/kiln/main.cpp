@@ -100,6 +100,7 @@ int run(int argc, char** argv) {
   add_bench(app, action);
   add_dump(app, action);
   add_convert(app, action);
+  add_quantize(app, action);
   app.add_subcommand("opt", "Kiln's passes and dialect in an mlir-opt: FILE.mlir PASSES");
   add_info(app, action);
   add_ops(app, action);

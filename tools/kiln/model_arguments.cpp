@@ -120,32 +120,28 @@ CLI::Option* add_threads(CLI::App& command, std::vector<int>& threads) {
       ->check(CLI::Range(1, 4096));
 }
 
-CLI::Option* add_device(CLI::App& command, const std::string& option, const std::string& help,
-                        std::function<void(Device)> set) {
-  const auto parse = [](const std::string& text) -> std::optional<Device> {
-    if (text == "cpu") return cpu();
-    if (text == "cuda") return cuda();
-    int id = 0;
-    const std::string_view number = std::string_view(text).substr(std::min<std::size_t>(text.size(), 5));
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id);
-    if (!text.starts_with("cuda:") || error != std::errc() || end != number.data() + number.size() || id < 0)
-      return {};
-    return cuda(id);
-  };
+std::optional<Device> device_named(const std::string& text) {
+  if (text == "cpu") return cpu();
+  if (text == "cuda") return cuda();
+  int id = 0;
+  const std::string_view number = std::string_view(text).substr(std::min<std::size_t>(text.size(), 5));
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id);
+  if (!text.starts_with("cuda:") || error != std::errc() || end != number.data() + number.size() || id < 0)
+    return {};
+  return cuda(id);
+}
+
+CLI::Option* add_device(CLI::App& command, Device& device, const std::string& help) {
   const CLI::Validator known(
-      [parse](const std::string& text) {
-        return parse(text) ? "" : "use cpu, cuda or cuda:N, not '" + text + "'";
+      [](const std::string& text) {
+        return device_named(text) ? "" : "use cpu, cuda or cuda:N, not '" + text + "'";
       },
       "");
   return command
       .add_option_function<std::string>(
-          option, [set = std::move(set), parse](const std::string& text) { set(*parse(text)); }, help)
+          "--device", [&device](const std::string& text) { device = *device_named(text); }, help)
       ->check(known)
       ->option_text("DEVICE");
-}
-
-CLI::Option* add_device(CLI::App& command, Device& device, const std::string& help) {
-  return add_device(command, "--device", help, [&device](Device given) { device = given; });
 }
 
 CLI::Option* add_precision(CLI::App& command, std::optional<Precision>& precision,

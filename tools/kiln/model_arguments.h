@@ -57,9 +57,8 @@ inline constexpr const char* input_help = "Inputs: in:NAME or NAME in .params, .
 CLI::Option* add_threads(CLI::App& command, int& threads);
 CLI::Option* add_threads(CLI::App& command, std::vector<int>& threads);
 
-/// Declares an option whose value is a device: cpu, cuda or cuda:N.
-CLI::Option* add_device(CLI::App& command, const std::string& option, const std::string& help,
-                        std::function<void(Device)> set);
+/// The device of a text: cpu, cuda or cuda:N. Nothing for another text.
+std::optional<Device> device_named(const std::string& text);
 /// Declares --device.
 CLI::Option* add_device(CLI::App& command, Device& device, const std::string& help);
 

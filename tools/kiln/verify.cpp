@@ -1,6 +1,7 @@
 // kiln verify: compares eager and compiled runs, or two devices, bit by bit, and finds the first differing
-// node.
+// node. Or it tells how far a model is from another one.
 #include "frontend/tensor/bits.h"
+#include "tools/kiln/agreement.h"
 #include "tools/kiln/command.h"
 #include "tools/kiln/first_difference.h"
 #include "tools/kiln/gradients.h"
@@ -22,6 +23,7 @@ struct VerifyArguments {
   Device device;
   std::optional<Precision> precision = Precision::exact;  // the bits of the CPU
   std::optional<Device> against;
+  std::string against_model, against_params;  // the symbol file of another model, and its parameters
 };
 
 /// A run that is compared, and its name in messages.
@@ -148,6 +150,8 @@ class Reference {
   std::vector<NamedArray> expected_;
 };
 
+bool is_model(const std::string& text) { return text.ends_with(".json"); }
+
 /// Compiled runs on two devices.
 int verify_devices(const VerifyArguments& a) {
   const auto [model, inputs] = a.model.load_fed();
@@ -156,6 +160,25 @@ int verify_devices(const VerifyArguments& a) {
   if (!reference.equals(on(a.device), a.device.str())) return bad_input;
   fmt::print("same bits: {} outputs of {} nodes on {} and {}\n", reference.size(), model.internals().size(),
              a.device.str(), a.against->str());
+  return ok;
+}
+
+/// How far the outputs are from another model's, as of a network in int8 from the float one.
+int verify_models(const VerifyArguments& a) {
+  const auto [model, inputs] = a.model.load_fed();
+  const Model other = Model::load(
+      a.against_model, a.against_params.empty() ? std::nullopt : std::optional(a.against_params), {});
+  const RunOptions options{.train = a.train, .device = a.device};
+  const std::vector<std::string> names = model.output_names();
+  const std::vector<Tensor> got = model.run(inputs, options), expected = other.run(inputs, options);
+  if (got.size() != expected.size())
+    throw Error(fmt::format("{} has {} outputs, and {} has {}", a.model.symbol, got.size(), a.against_model,
+                            expected.size()));
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    Agreement agreement;
+    agreement.add(got[i], expected[i]);
+    fmt::print("{}: {}\n", names[i], agreement.str());
+  }
   return ok;
 }
 
@@ -190,18 +213,42 @@ void add_verify(CLI::App& app, Action& action) {
   c->add_flag("--train", a->train, "As in training; auxiliary states are compared too");
   add_device(*c, a->device, "cuda or cuda:N: runs there too");
   add_precision(*c, a->precision, "exact (default), fast; tf32");
-  CLI::Option* const against = add_device(*c, "--against", "Compiled runs of --device and of this one alone",
-                                          [a](Device device) { a->against = device; });
   CLI::Option* const grad =
       c->add_flag("--grad", a->grad, "Gradients too, in training mode, for head_grad:I or ones")
           ->option_text(" ");
+  const CLI::Validator other(
+      [](const std::string& text) {
+        return is_model(text) || device_named(text)
+                   ? ""
+                   : "use cpu, cuda, cuda:N or a -symbol.json file, not '" + text + "'";
+      },
+      "");
+  const auto set_other = [a](const std::string& text) {
+    if (is_model(text))
+      a->against_model = text;
+    else
+      a->against = device_named(text);
+  };
+  CLI::Option* const against =
+      c->add_option_function<std::string>("--against", set_other,
+                                          "DEVICE: it and --device alone; MODEL: errors against it")
+          ->check(other)
+          ->option_text("OTHER");
   against->excludes(threads)->excludes(grad);
+  c->add_option("--against-params", a->against_params, "Parameters of that MODEL")
+      ->option_text("FILE")
+      ->needs(against);
   c->callback([a, &action] {
     if (a->against == a->device)
       throw CLI::ValidationError("--against " + a->against->str() +
                                  " compares it with itself: name another --device");
+    if (!a->against_params.empty() && a->against_model.empty())
+      throw CLI::ValidationError("--against-params are of a model, and --against names a device");
     action = [a] {
-      return with_precision(a->precision, [&] { return a->against ? verify_devices(*a) : verify(*a); });
+      return with_precision(a->precision, [&] {
+        if (!a->against_model.empty()) return verify_models(*a);
+        return a->against ? verify_devices(*a) : verify(*a);
+      });
     };
   });
 }

@@ -1,7 +1,9 @@
 // Breaks text between words.
 #include "tools/kiln/wrapped.h"
 
+#include <fmt/format.h>
 #include <sstream>
+#include <utility>
 
 namespace kiln::tool {
 
@@ -15,6 +17,13 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
       lines.push_back(word);
   }
   return lines;
+}
+
+std::string short_number(double n) {
+  if (n < 1e3) return fmt::format("{:.0f}", n);
+  for (const auto& [unit, name] : {std::pair(1e3, "K"), {1e6, "M"}, {1e9, "G"}, {1e12, "T"}})
+    if (n < 999.95 * unit) return fmt::format("{:.1f}{}", n / unit, name);
+  return fmt::format("{:.3g}", n);
 }
 
 }  // namespace kiln::tool

@@ -4,6 +4,7 @@
 #include "frontend/formats/file_io.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/block/export_sizes.h"
+#include "frontend/gluon/block/exported_network.h"
 #include "frontend/gluon/hybridize/cached_call.h"
 #include "frontend/symbol/blocked_gradients.h"
 #include "frontend/symbol/fixed_shape.h"
@@ -131,6 +132,42 @@ std::string symbol_text(const detail::TracedCall& call, const SizeDependence& si
 
 }  // namespace
 
+detail::ExportedNetwork detail::exported_network(const HybridBlock& block, const TracedCall& call,
+                                                 const std::string& file, std::source_location where) {
+  require_pure(call, where);
+  const SizeDependence sizes = find_size_dependence(const_cast<HybridBlock&>(block), call, where);
+  if (sizes.any()) {
+    const std::string text = fmt::format(
+        "{}{} is valid for inputs of these sizes only, because {} computes with sizes. Instead of x.shape() "
+        "use forms that follow the input: 0 and -1 in reshape, open slices, zeros_like, broadcast_like, "
+        "slice_like.{}",
+        line_prefix(where), file, block.name(), describe(sizes));
+    warn_once(text, text);
+  }
+  ExportedNetwork out;
+  const Symbol symbol = SymbolAccess::make(call.graph.outputs);
+  const auto arguments = symbol.list_arguments(), states = symbol.list_auxiliary_states();
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  const auto add = [&](const std::string& name, const Tensor& values) {
+    if (has(arguments, name))
+      out.arrays.push_back({"arg:" + name, values});
+    else if (has(states, name))
+      out.arrays.push_back({"aux:" + name, values});
+  };
+  const ParameterDict named = block.collect_params();
+  for (const Parameter& p : named) add(p.name(), p.is_initialized() ? p.data({}) : Tensor());
+  // In the file, other tensors captured by hybrid_forward are parameters, also one that data() gave.
+  for (const auto& c : call.captures)
+    if (!named.contains(c.name)) add(c.name, c.whole());
+  for (std::size_t i = 0; i < call.signature.inputs.size(); ++i)
+    out.inputs.push_back(call.graph.inputs[i]->name);
+  out.symbol = at_line(where, [&] { return symbol_text(call, sizes); });
+  out.numpy_mode = in_numpy_mode(ir::topological_order(call.graph.outputs));
+  return out;
+}
+
 void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where where) const {
   const auto latest = detail::BlockAccess::latest(*this);
   if (!latest)
@@ -140,37 +177,11 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
          "on a tensor, at least once",
          line_prefix(where), name());
   if (epoch < 0) fail("{}export_model() takes an epoch of 0 or more, not {}", line_prefix(where), epoch);
-  require_pure(*latest, where);
-  const SizeDependence sizes = find_size_dependence(const_cast<HybridBlock&>(*this), *latest, where);
   const std::string symbol_path = path_prefix + "-symbol.json";
-  if (sizes.any()) {
-    const std::string text = fmt::format(
-        "{}{} is valid for inputs of these sizes only, because {} computes with sizes. Instead of x.shape() "
-        "use forms that follow the input: 0 and -1 in reshape, open slices, zeros_like, broadcast_like, "
-        "slice_like.{}",
-        line_prefix(where), symbol_path, name(), describe(sizes));
-    warn_once(text, text);
-  }
-  const Symbol symbol = detail::SymbolAccess::make(latest->graph.outputs);
-  const auto arguments = symbol.list_arguments(), states = symbol.list_auxiliary_states();
-  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-  };
-  std::vector<NamedArray> arrays;
-  const auto add = [&](const std::string& name, const Tensor& values) {
-    if (has(arguments, name))
-      arrays.push_back({"arg:" + name, values});
-    else if (has(states, name))
-      arrays.push_back({"aux:" + name, values});
-  };
-  const ParameterDict named = collect_params();
-  for (const Parameter& p : named) add(p.name(), p.is_initialized() ? p.data({}) : Tensor());
-  // In the file, other tensors captured by hybrid_forward are parameters, also one that data() gave.
-  for (const auto& c : latest->captures)
-    if (!named.contains(c.name)) add(c.name, c.whole());
-  at_line(where, [&] { write_file(symbol_path, symbol_text(*latest, sizes), "symbol file"); });
-  save_arrays(fmt::format("{}-{:04}.params", path_prefix, epoch), arrays,
-              {.numpy_mode = in_numpy_mode(ir::topological_order(latest->graph.outputs))}, where);
+  const detail::ExportedNetwork files = detail::exported_network(*this, *latest, symbol_path, where);
+  at_line(where, [&] { write_file(symbol_path, files.symbol, "symbol file"); });
+  save_arrays(fmt::format("{}-{:04}.params", path_prefix, epoch), files.arrays,
+              {.numpy_mode = files.numpy_mode}, where);
 }
 
 }  // namespace kiln

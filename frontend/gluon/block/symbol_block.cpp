@@ -178,6 +178,10 @@ SymbolBlock SymbolBlock::imports(const std::string& symbol_file, const std::vect
 
 const Symbol& SymbolBlock::symbol() const { return detail::live_state(state_, "SymbolBlock").symbol; }
 
+const std::vector<std::string>& SymbolBlock::input_names() const {
+  return detail::live_state(state_, "SymbolBlock").inputs;
+}
+
 std::string SymbolBlock::str() const {
   const State& s = detail::live_state(state_, "SymbolBlock");
   return fmt::format("SymbolBlock(\n{} : {} -> {}\n)", s.symbol.str(), s.inputs.size(), s.symbol.size());

@@ -33,6 +33,7 @@
 #include <kiln/print_options.h>
 #include <kiln/profile.h>
 #include <kiln/progress.h>
+#include <kiln/quantize.h>
 #include <kiln/random.h>
 #include <kiln/rnn.h>
 #include <kiln/rnn_layer.h>

@@ -3,6 +3,10 @@
 #include <kiln/block.h>
 #include <kiln/symbol.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
 namespace kiln {
 
 /// A block that computes a Symbol, for exported models. The symbol's variables are the block's inputs and
@@ -20,6 +24,8 @@ class KILN_API SymbolBlock : public HybridBlock {
 
   /// The graph, which lives as long as the block.
   const Symbol& symbol() const;
+  /// The names of the inputs, in the order of a call's tensors.
+  const std::vector<std::string>& input_names() const;
   std::string str() const override;
   std::string class_name() const override { return "SymbolBlock"; }
   void infer_shape(const Tensors& inputs) override;

@@ -48,6 +48,58 @@ Samples convolutions_with_ones() {
                  })});
 }
 
+/// Layers that compute in int8: data, int8 weight, step of each unit or channel, bias.
+Input int8_weight(const Shape& shape) { return {shape, {}, kiln::DType::i8}; }
+Input weight_steps(std::int64_t units) { return {{units}, {}, kiln::DType::f32}; }
+
+Samples int8_dense() {
+  return join(
+      {{{{{3, 5}, int8_weight({7, 5}), weight_steps(7), {7}}, {{"num_hidden", "7"}, {"data_step", "0.03"}}},
+        {{{1, 17}, int8_weight({31, 17}), weight_steps(31)},
+         {{"num_hidden", "31"}, {"no_bias", "True"}, {"data_step", "0.01"}, {"data_dtype", "uint8"}}},
+        {{{2, 3, 5}, int8_weight({4, 15}), weight_steps(4), {4}}, {{"num_hidden", "4"}, {"data_step", "1"}}},
+        {{{67, 129}, int8_weight({65, 129}), weight_steps(65), {65}},
+         {{"num_hidden", "65"}, {"data_step", "0.02"}},
+         true}},
+       with_ones({2, 3, 5, 17}, [](const Shape& s) -> Sample {
+         return {{{s[0], s[1], s[2]}, int8_weight({s[3], s[2]}), weight_steps(s[3]), {s[3]}},
+                 {{"num_hidden", fmt::to_string(s[3])}, {"flatten", "False"}, {"data_step", "0.05"}}};
+       })});
+}
+
+Samples int8_convolutions() {
+  return join({{{{{2, 3, 7}, int8_weight({4, 3, 3}), weight_steps(4), {4}},
+                 {{"kernel", "(3,)"}, {"num_filter", "4"}, {"data_step", "0.03"}}},
+                {{{2, 4, 5, 5}, int8_weight({6, 2, 3, 3}), weight_steps(6)},
+                 {{"kernel", "(3, 3)"},
+                  {"num_filter", "6"},
+                  {"num_group", "2"},
+                  {"no_bias", "True"},
+                  {"pad", "(1, 1)"},
+                  {"stride", "(2, 2)"},
+                  {"data_step", "0.01"},
+                  {"data_dtype", "uint8"}}},
+                {{{1, 3, 9, 9}, int8_weight({3, 1, 3, 3}), weight_steps(3), {3}},
+                 {{"kernel", "(3, 3)"},
+                  {"num_filter", "3"},
+                  {"num_group", "3"},
+                  {"dilate", "(2, 2)"},
+                  {"data_step", "0.5"}}},
+                {{{1, 2, 3, 4, 5}, int8_weight({3, 2, 2, 2, 2}), weight_steps(3), {3}},
+                 {{"kernel", "(2, 2, 2)"}, {"num_filter", "3"}, {"data_step", "1"}}},
+                {{{1, 33, 14, 15}, int8_weight({34, 33, 3, 3}), weight_steps(34), {34}},
+                 {{"kernel", "(3, 3)"}, {"num_filter", "34"}, {"pad", "(1, 1)"}, {"data_step", "0.02"}},
+                 true}},
+               with_ones({2, 17, 3, 5}, [](const Shape& s) -> Sample {
+                 return {
+                     {{s[0], s[1], s[2] + 2, s[3] + 2}, int8_weight({s[1], s[1], 3, 3}), weight_steps(s[1])},
+                     {{"kernel", "(3, 3)"},
+                      {"num_filter", fmt::to_string(s[1])},
+                      {"no_bias", "True"},
+                      {"data_step", "0.1"}}};
+               })});
+}
+
 /// Poolings of n, c, height and width, windows of 1 and more.
 Samples poolings_with_ones(const char* type) {
   return with_ones({2, 3, 4, 20, 2, 2}, [type](const Shape& s) -> Sample {
@@ -100,6 +152,8 @@ Rows layer_rows() {
                {{"kernel", "(3, 3)"}, {"num_filter", "34"}, {"pad", "(1, 1)"}},
                true}}}),
        float_dtypes},
+      {{"_int8_fully_connected"}, int8_dense(), float_dtypes},
+      {{"_int8_convolution"}, int8_convolutions(), float_dtypes},
       {{"Deconvolution"},
        join({with_ones({2, 3, 17, 2, 9, 3},
                        [](const Shape& s) -> Sample {

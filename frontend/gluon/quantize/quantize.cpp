@@ -1,0 +1,224 @@
+// quantize(): runs a network on batches, observes the inputs of its layers, and makes the int8 network.
+#include "frontend/call/line.h"
+#include "frontend/call/trace.h"
+#include "frontend/gluon/quantize/int8_network.h"
+#include "frontend/gluon/quantize/threshold.h"
+#include "frontend/symbol/symbol_access.h"
+#include "frontend/tensor/convert.h"
+#include "frontend/tensor/elements.h"
+#include "runtime/fail.h"
+#include "runtime/float_env.h"
+
+#include <kiln/autograd.h>
+#include <kiln/quantize.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace kiln {
+namespace detail {
+namespace {
+
+/// The layers of a network, and the distributions of their inputs.
+class Quantizer {
+ public:
+  Quantizer(const HybridBlock& net, const QuantizeOptions& options, std::source_location where)
+      : net_(net), options_(options), where_(where) {
+    const auto a = options.activations;
+    if (a && *a != DType::i8 && *a != DType::u8)
+      fail("quantize(): activations must be int8 or uint8, not {}", name_of(*a));
+    const ParameterDict params = net.collect_params();
+    if (!params.empty()) device_ = params.items().front().device();
+  }
+
+  /// Runs the float network on the inputs of one call.
+  void observe(const Tensors& batch) {
+    if (batch.empty()) fail("quantize(): batch {} has no arrays", batches_);
+    Tensors inputs;
+    for (const Tensor& x : batch) inputs.push_back(x.to(device_, where_));
+    if (!observer_) start(inputs);
+    Tensors results;
+    try {
+      results = (*observer_)(inputs, where_);
+    } catch (const Error& e) {
+      if (e.kind() != Error::Kind::user) throw;
+      const std::string_view what = e.what(), place = place_of(what);
+      fail("{}quantize(): batch {}: {}", place, batches_, what.substr(place.size()).data());
+    }
+    for (std::size_t i = 0; i < observed_.size(); ++i)
+      add(observed_[i], results[network_.outputs.size() + i]);
+    ++batches_;
+  }
+
+  SymbolBlock finish() {
+    if (batches_ == 0)
+      fail("quantize() needs at least one batch to observe the inputs of layers, and there is none");
+    observer_.reset();
+    const FloatEnv env;
+    std::vector<Int8Layer> int8;
+    std::map<std::string, Int8Weight> weights;
+    std::vector<QuantizedLayer> rows;
+    for (const FloatLayer& layer : layers_) {
+      QuantizedLayer& row = rows.emplace_back();
+      row.name = layer.node->name;
+      row.op = layer.node->op->name;
+      row.float_because = layer.float_because;
+      if (row.float_because.empty()) quantize_layer(layer, row, int8, weights);
+    }
+    if (int8.empty()) fail_without_layers(rows);
+    if (options_.layers) *options_.layers = std::move(rows);
+    return int8_network(network_, int8, weights, device_);
+  }
+
+ private:
+  /// An input of layers.
+  struct Observed {
+    ir::Entry entry;
+    std::string layer;  ///< the first one that reads it
+    Histogram histogram;
+  };
+
+  /// Finds the layers, and makes the network whose results are the outputs and the inputs of layers.
+  void start(const Tensors& batch) {
+    network_ = float_network(net_, batch, where_);
+    layers_ = float_layers(net_, network_, options_.exclude);
+    std::vector<ir::Entry> results = network_.outputs;
+    for (const FloatLayer& layer : layers_) {
+      const ir::Entry& data = layer.node->inputs[0];
+      if (!layer.float_because.empty() || find(data)) continue;
+      observed_.push_back({data, layer.node->name, {}});
+      results.push_back(data);
+    }
+    std::vector<Symbol> inputs;
+    for (const std::string& name : network_.inputs) inputs.push_back(sym::var(name));
+    observer_.emplace(SymbolAccess::make(std::move(results)), inputs);
+    observer_->params().set_grad_req(GradReq::null);
+    for (Parameter p : observer_->params()) give(p, network_.parameters.at(p.name()), device_);
+    observer_->hybridize();
+  }
+
+  Observed* find(const ir::Entry& entry) {
+    const auto same = [&](const Observed& o) {
+      return o.entry.node == entry.node && o.entry.output == entry.output;
+    };
+    const auto found = std::find_if(observed_.begin(), observed_.end(), same);
+    return found == observed_.end() ? nullptr : &*found;
+  }
+
+  void add(Observed& observed, const Tensor& activation) {
+    const FloatEnv env;
+    const auto n = static_cast<std::size_t>(activation.size());
+    const HostElements elements(activation);
+    std::vector<float> converted;
+    std::span<const float> values;
+    if (activation.dtype() == DType::f32) {
+      values = {reinterpret_cast<const float*>(elements.data()), n};
+    } else {
+      converted.resize(n);
+      convert_elements(elements.data(), activation.dtype(), converted.data(), DType::f32, n);
+      values = converted;
+    }
+    const auto bad = std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+    if (bad != values.end())
+      fail("quantize(): batch {} makes an element of the input of the layer '{}' {}", batches_,
+           observed.layer, *bad);
+    observed.histogram.add(values);
+  }
+
+  void quantize_layer(const FloatLayer& layer, QuantizedLayer& row, std::vector<Int8Layer>& int8,
+                      std::map<std::string, Int8Weight>& weights) {
+    const Observed& observed = *find(layer.node->inputs[0]);
+    const Tensor& values = network_.parameters.at(layer.weight());
+    if (!is_floating(values.dtype())) {
+      row.float_because = fmt::format("its weight is {}", name_of(values.dtype()));
+      return;
+    }
+    const DType dtype = options_.activations.value_or(observed.histogram.min() < 0 ? DType::i8 : DType::u8);
+    if (dtype == DType::u8 && observed.histogram.min() < 0)
+      fail(
+          "quantize(): the input of the layer '{}' has negative elements, as {}, which uint8 cannot "
+          "represent: "
+          "leave out QuantizeOptions::activations, or exclude the layer",
+          row.name, observed.histogram.min());
+    const double threshold = calibrated_threshold(observed.histogram, options_.calibration, dtype);
+    const double greatest = dtype == DType::u8 ? 255 : 127;
+    const auto step = static_cast<float>(threshold / greatest);
+    if (!std::isnormal(step) || !std::isnormal(1 / step)) {
+      row.float_because = threshold == 0 ? "its input is 0 in all batches" : "its input is nearly 0";
+      return;
+    }
+    const auto weight = weights.find(layer.weight());
+    const Int8Weight& w =
+        weight != weights.end()
+            ? weight->second
+            : weights.emplace(layer.weight(), int8_weight(values, layer.weight())).first->second;
+    if (static_cast<double>(w.max_sum) * greatest > std::numeric_limits<std::int32_t>::max()) {
+      row.float_because = "its sums might exceed int32";
+      return;
+    }
+    row.data_dtype = dtype;
+    row.data_step = step;
+    row.float_bytes = values.size() * static_cast<std::int64_t>(size_of(values.dtype()));
+    row.int8_bytes = w.integers.size() + w.steps.size() * static_cast<std::int64_t>(sizeof(float));
+    int8.push_back({layer.node, dtype, step});
+  }
+
+  [[noreturn]] void fail_without_layers(const std::vector<QuantizedLayer>& rows) const {
+    if (rows.empty()) fail("quantize(): the network has no dense layer and no convolution");
+    std::string reasons;
+    for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 3); ++i)
+      reasons += fmt::format("{}'{}': {}", i ? "; " : "", rows[i].name, rows[i].float_because);
+    fail("quantize(): no layer of the network can compute in int8 ({}{})", reasons,
+         rows.size() > 3 ? "; ..." : "");
+  }
+
+  const HybridBlock& net_;
+  const QuantizeOptions& options_;
+  const std::source_location where_;
+  Device device_;
+  FloatNetwork network_;
+  std::vector<FloatLayer> layers_;
+  std::vector<Observed> observed_;
+  std::optional<SymbolBlock> observer_;
+  std::size_t batches_ = 0;
+};
+
+/// `feed` gives the batches to a Quantizer.
+template <class Feed>
+SymbolBlock quantized(const HybridBlock& net, const QuantizeOptions& options, std::source_location where,
+                      const Feed& feed) {
+  return at_line(where, [&] {
+    if (Trace::current()) fail("quantize() runs a network and cannot be recorded: call it outside of blocks");
+    const autograd::Pause prediction;
+    Quantizer quantizer(net, options, where);
+    feed(quantizer);
+    return quantizer.finish();
+  });
+}
+
+}  // namespace
+}  // namespace detail
+
+SymbolBlock quantize(const HybridBlock& net, const std::vector<Tensors>& batches,
+                     const QuantizeOptions& options, std::source_location where) {
+  return detail::quantized(net, options, where, [&](detail::Quantizer& quantizer) {
+    for (const Tensors& batch : batches) quantizer.observe(batch);
+  });
+}
+
+SymbolBlock quantize(const HybridBlock& net, const data::DataLoader& batches, const QuantizeOptions& options,
+                     std::source_location where) {
+  return detail::quantized(net, options, where, [&](detail::Quantizer& quantizer) {
+    if (options.num_inputs == 0) fail("quantize(): num_inputs must be 1 or more");
+    for (auto batch = batches.begin(where); batch != batches.end(); ++batch) {
+      const Tensors& arrays = batch->arrays();
+      if (arrays.size() < options.num_inputs)
+        fail("quantize(): num_inputs is {}, and a batch has {} arrays", options.num_inputs, arrays.size());
+      quantizer.observe({arrays.begin(), arrays.begin() + static_cast<std::ptrdiff_t>(options.num_inputs)});
+    }
+  });
+}
+
+}  // namespace kiln
