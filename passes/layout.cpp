@@ -31,11 +31,14 @@ mlir::Value before_swap(mlir::Value v) {
   return transpose.getX();
 }
 
-/// The parameter in half precision that `v` widens; null if it is another value.
+/// The parameter in half precision that `v` widens, or that Precision::bf16 has rounded; null if it is another
+/// value.
 mlir::Value before_widening(mlir::Value v) {
   auto cast = v.getDefiningOp<ir::CastOp>();
   if (!cast || !ir::widens_half(cast)) return {};
-  const ir::View view = ir::view_of(cast.getX());
+  ir::View view = ir::view_of(cast.getX());
+  if (auto rounding = view.base.getDefiningOp<ir::CastOp>(); rounding && view.is_contiguous())
+    view = ir::view_of(rounding.getX());
   return view.is_contiguous() && ir::is_unchanged_parameter(ir::memory_of(view.base)) ? cast.getX()
                                                                                       : mlir::Value();
 }
