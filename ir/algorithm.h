@@ -12,7 +12,7 @@ namespace kiln::ir {
 // except for tensor cores, the target. ir/contraction.h chooses it once, when build.cpp builds the dialect
 // from a graph.
 
-/// What a target and its options decide of contractions.
+/// The part of a target and its options that contractions depend on.
 struct ContractionTarget {
   bool has_tensor_cores = false;
   Precision precision = Precision::exact;  ///< of nodes that do not set one

@@ -45,7 +45,8 @@ Contraction contraction_of(const Emission& e, Algorithm exact, OnTensorCores pos
     if (e.widened.has_widened(e.node)) return plain;
     return {Algorithm::chained512, rounded(e, plain.lhs), rounded(e, plain.rhs)};
   }
-  if (precision == Precision::exact || possible == OnTensorCores::no || !e.target.has_tensor_cores) return plain;
+  if (precision == Precision::exact || possible == OnTensorCores::no || !e.target.has_tensor_cores)
+    return plain;
   const mlir::Type a = e.widened.half_of(plain.lhs, e.node), b = e.widened.half_of(plain.rhs, e.node);
   if (a && a == b)
     return {Algorithm::tensor_cores, WidenedCasts::narrowed(e.builder, plain.lhs, a),

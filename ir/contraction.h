@@ -14,7 +14,8 @@ struct Contraction {
 enum class OnTensorCores : bool { no, yes };
 
 /// The one place that knows the meaning of each Precision: the algorithm of the contraction that `e` emits,
-/// and its operands with the casts of the precision. `exact`: the algorithm by its shape, of Precision::exact.
+/// and its operands with the casts of the precision. `exact`: the algorithm by its shape, of
+/// Precision::exact.
 Contraction contraction_of(const Emission& e, Algorithm exact, OnTensorCores possible);
 
 }  // namespace kiln::ir

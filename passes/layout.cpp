@@ -31,8 +31,8 @@ mlir::Value before_swap(mlir::Value v) {
   return transpose.getX();
 }
 
-/// The parameter in half precision that `v` widens, or that Precision::bf16 has rounded; null if it is another
-/// value.
+/// The parameter in half precision that `v` widens, or that Precision::bf16 has rounded; null if it is
+/// another value.
 mlir::Value before_widening(mlir::Value v) {
   auto cast = v.getDefiningOp<ir::CastOp>();
   if (!cast || !ir::widens_half(cast)) return {};

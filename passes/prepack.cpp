@@ -31,7 +31,7 @@ bool is_worth_memory(mlir::Operation* op, const ViewAnalysis& view_analysis) {
   std::int64_t read = 0;
   for (mlir::Value v : op->getOperands()) {
     const mlir::Value base = view_analysis.base(v);
-    // A rounding to bfloat16 is no array of half the bytes: one kernel rounds and widens.
+    // A rounded parameter is no array of half the bytes: one kernel rounds and widens.
     auto cast = base.getDefiningOp<ir::CastOp>();
     read += std::max(ir::bytes_of(base), cast ? ir::bytes_of(view_analysis.base(cast.getX())) : 0);
   }

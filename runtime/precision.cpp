@@ -11,11 +11,10 @@
 namespace kiln {
 namespace {
 
-constexpr std::pair<std::string_view, Precision> names[] = {
-    {"fast", Precision::fast},
-    {"exact", Precision::exact},
-    {"tf32", Precision::tf32},
-    {"bf16", Precision::bf16}};
+constexpr std::pair<std::string_view, Precision> names[] = {{"fast", Precision::fast},
+                                                            {"exact", Precision::exact},
+                                                            {"tf32", Precision::tf32},
+                                                            {"bf16", Precision::bf16}};
 
 thread_local std::optional<Precision> innermost;
 

@@ -18,8 +18,8 @@ Precision precision_of_scope_on(Device device);
 
 }  // namespace detail
 
-/// This thread's precision for operators on `device`. On the CPU, where all others compute the same, bf16 or
-/// `exact`. Throws kiln::Error if KILN_PRECISION is not known.
+/// This thread's precision for operators on `device`. On the CPU `Precision::bf16` or
+/// `exact`, which all others compute there. Throws kiln::Error if KILN_PRECISION is not known.
 inline Precision precision_on(Device device) {
   if (device.is_cpu() &&
       detail::rounds_operands.load(std::memory_order_relaxed) == detail::RoundsOperands::never) [[likely]]

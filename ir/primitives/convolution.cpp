@@ -42,8 +42,8 @@ struct ConvolutionPrimitive {
   }
   void emit(Emission& e) const {
     const Window& w = spec.window;
-    const auto [algorithm, x, weights] = contraction_of(
-        e, convolution_algorithm(ranked(e.in(1)), e.type, w, spec.groups), OnTensorCores::no);
+    const auto [algorithm, x, weights] =
+        contraction_of(e, convolution_algorithm(ranked(e.in(1)), e.type, w, spec.groups), OnTensorCores::no);
     e.make<ConvolutionOp>(x, weights, static_cast<std::uint64_t>(spec.groups), algorithm, e.list(w.stride),
                           e.list(w.dilate), e.list(w.pad_low), e.list(w.pad_high));
   }

@@ -96,3 +96,14 @@ func.func @mixed(%x: tensor<10xf32>, %g: tensor<10xf32> {kiln.parameter}) -> (te
   %5 = kiln.binary add %3, %4 : tensor<f32>
   return %1, %5 : tensor<10xf32>, tensor<f32>
 }
+
+// Weights that are rounded to bfloat16 and widened again have the bytes that they had.
+// CHECK-LABEL: func.func @rounded
+// CHECK: kiln.fusion {{.*}}attributes {kiln.prepacked} : (tensor<2000x300xf32>) -> tensor<2000x300xf32>
+func.func @rounded(%x: tensor<2000x300xf32>, %w: tensor<2000x300xf32> {kiln.parameter}) -> tensor<2000xf32> {
+  %0 = kiln.cast %w : tensor<2000x300xf32> -> tensor<2000x300xbf16>
+  %1 = kiln.cast %0 : tensor<2000x300xbf16> -> tensor<2000x300xf32>
+  %2 = kiln.binary mul %x, %1 : tensor<2000x300xf32>
+  %3 = kiln.reduce sum %2 [1] : tensor<2000x300xf32> -> tensor<2000xf32>
+  return %3 : tensor<2000xf32>
+}

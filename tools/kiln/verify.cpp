@@ -189,7 +189,7 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::Option* const threads = add_threads(*c, a->threads);
   c->add_flag("--train", a->train, "As in training; auxiliary states are compared too");
   add_device(*c, a->device, "cuda or cuda:N: runs there too");
-  add_precision(*c, a->precision, "exact (default), fast; tf32");
+  add_precision(*c, a->precision, Precision::exact);
   CLI::Option* const against = add_device(*c, "--against", "Compiled runs of --device and of this one alone",
                                           [a](Device device) { a->against = device; });
   CLI::Option* const grad =

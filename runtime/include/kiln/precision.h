@@ -11,8 +11,8 @@ namespace kiln {
 /// How matrix products and convolutions are computed, forward and in gradients. All other operators have the
 /// CPU's bits on every device. On the CPU, `fast`, `exact` and `tf32` are one.
 enum class Precision : std::uint8_t {
-  /// On NVIDIA GPUs, products of f16 and bf16 on tensor cores, which sum the products of 16 values of k at
-  /// once, in an order and with roundings that NVIDIA does not specify. Bits depend on the GPU's
+  /// On NVIDIA GPUs, products of f16 and bf16 run on tensor cores. These sum the products of 16 values of k
+  /// at once, in an order and with roundings that NVIDIA does not specify. Bits depend on the GPU's
   /// architecture; eager and compiled code agree. All else as `exact`.
   fast,
   /// On every device the CPU's bits; on GPUs many times slower.
@@ -20,8 +20,8 @@ enum class Precision : std::uint8_t {
   /// As `fast`, and products of f32 too: tensor cores read 10 of the 23 fraction bits of an operand.
   tf32,
   /// On every device products and convolutions of f32 round both operands to bfloat16 (nearest, ties to
-  /// even), 8 significant bits, and sum in f32: the same bits on the CPU and on GPUs, which use no tensor
-  /// cores. Operators of other dtypes as `exact`.
+  /// even) and sum in f32. GPUs have the bits of the CPU, and use no tensor cores. Operators of other dtypes
+  /// as `exact`.
   bf16,
 };
 
