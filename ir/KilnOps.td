@@ -98,8 +98,9 @@ def Kiln_ScatterEnum : Kiln_Enum<"Scatter", ["replace", "add"]>;
 def Kiln_ExtendEnum : Kiln_Enum<"Extend", ["edge", "reflect"]>;
 def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd", "words"]>;
 
-// The algorithm of a contraction fixes its bits. It is chosen once, from logical shapes, when the dialect is built from a graph
-// (ir/algorithm.h); no pass changes it. Defined at `dot` and `convolution`.
+// The algorithm of a contraction fixes its bits. It is chosen once, from logical shapes and the precision, when the dialect is
+// built from a graph (ir/algorithm.h, ir/contraction.h); no pass changes it. Defined at `dot` and `convolution`. Of a node of
+// Precision::bf16 it is chained512, and two casts round each operand of f32 first: to bf16, and back to f32.
 def Kiln_AlgorithmEnum : Kiln_Enum<"Algorithm", ["chained512", "winograd", "tensor_cores"]>;
 def Kiln_Algorithm : DefaultValuedAttr<Kiln_AlgorithmEnum, "::kiln::ir::Algorithm::chained512">;
 

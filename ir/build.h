@@ -14,9 +14,9 @@ namespace kiln::ir {
 /// visible: x + (-0.0) is x.
 inline constexpr llvm::StringLiteral terms_attr = "kiln.terms";
 
-// `target` chooses the contractions of a node that run on tensor cores. A contraction counts as half
-// precision only if its node widens the operands itself. Operands widened by other nodes are f32, as the
-// program asked.
+// `target` and the precision of a node choose the algorithm of its contractions (ir/contraction.h). A
+// contraction counts as half precision only if its node widens the operands itself. Operands widened by other
+// nodes are f32, as the program asked.
 
 /// Builds the graph in the kiln dialect: a module with one function `@name`. Its arguments are the graph's
 /// inputs. Its results are the outputs, then the new contents of the inputs listed in `kiln.writes`

@@ -13,7 +13,9 @@ bool widens_half(CastOp cast) {
 }
 
 void WidenedCasts::note(CastOp cast, const Node* node) {
-  if (node && widens_half(cast)) nodes_[cast] = node;
+  if (!node || !widens_half(cast)) return;
+  nodes_[cast] = node;
+  widening_.insert(node);
 }
 
 mlir::Type WidenedCasts::half_of(mlir::Value v, const Node* node) const {

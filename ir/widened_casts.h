@@ -2,6 +2,9 @@
 // Which values of f32 a node has widened from half precision: contractions of them may run on tensor cores.
 #include "ir/dialect.h"
 
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+
 namespace kiln::ir {
 
 struct Node;
@@ -13,6 +16,8 @@ class WidenedCasts {
  public:
   /// Notes `cast`, which `node` has composed, if it widens half precision to f32.
   void note(CastOp cast, const Node* node);
+  /// Whether `node` has widened any operand from half precision.
+  bool has_widened(const Node* node) const { return node && widening_.contains(node); }
   /// The half precision from which `node` has widened v, through views of it; else null.
   mlir::Type half_of(mlir::Value v, const Node* node) const;
   /// A value that half_of() knows, before it was widened to f32 from `half`.
@@ -20,6 +25,7 @@ class WidenedCasts {
 
  private:
   llvm::DenseMap<mlir::Operation*, const Node*> nodes_;
+  llvm::DenseSet<const Node*> widening_;
 };
 
 }  // namespace kiln::ir

@@ -38,11 +38,14 @@ bool widens_to_f32(ir::CastOp cast) {
          (ir::ranked(cast).getElementType().isF32() && ir::ranked(cast.getX()).getElementType().isInteger(8));
 }
 
-/// The parameter in half precision or of bytes that `v` widens; null if it is another value.
+/// The narrow array of a parameter that `v` widens: the parameter itself, in half precision or of bytes, or
+/// what Precision::bf16 has rounded of it. Null if it is another value.
 mlir::Value before_widening(mlir::Value v) {
   auto cast = v.getDefiningOp<ir::CastOp>();
   if (!cast || !widens_to_f32(cast)) return {};
-  const ir::View view = ir::view_of(cast.getX());
+  ir::View view = ir::view_of(cast.getX());
+  if (auto rounding = view.base.getDefiningOp<ir::CastOp>(); rounding && view.is_contiguous())
+    view = ir::view_of(rounding.getX());
   return view.is_contiguous() && ir::is_unchanged_parameter(ir::memory_of(view.base)) ? cast.getX()
                                                                                       : mlir::Value();
 }

@@ -30,7 +30,12 @@ bool is_worth_memory(mlir::Operation* op, const ViewAnalysis& view_analysis) {
       is_widening_of_weights(op))
     return true;
   std::int64_t read = 0;
-  for (mlir::Value v : op->getOperands()) read += ir::bytes_of(view_analysis.base(v));
+  for (mlir::Value v : op->getOperands()) {
+    const mlir::Value base = view_analysis.base(v);
+    // A rounded parameter is no array of half the bytes: one kernel rounds and widens.
+    auto cast = base.getDefiningOp<ir::CastOp>();
+    read += std::max(ir::bytes_of(base), cast ? ir::bytes_of(view_analysis.base(cast.getX())) : 0);
+  }
   return ir::bytes_of(op->getResult(0)) <= read + max_packed_growth;
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/log.h"
 #include "runtime/once.h"
 #include "runtime/plan_io.h"
+#include "runtime/precision_on.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -198,13 +199,9 @@ const CompileOptions& default_options() {
   return once<read>();
 }
 
-Precision precision_on(Device device) {
-  return device.is_cpu() ? Precision::exact : PrecisionScope::current();
-}
-
 CompileOptions on_device(CompileOptions options, Device device) {
   options.device = device;
-  options.precision = PrecisionScope::current();
+  options.precision = precision_on(device);
   if (device.is_cpu())
     options.gpu.clear();
   else if (options.gpu.empty())

@@ -29,7 +29,7 @@ struct CompileOptions {
   /// A row of codegen/registry; empty: the GPU's row if `gpu` is set, else the CPU's.
   std::string backend = {};
   Device device = {};  ///< of executables; one that is no CPU needs `gpu`
-  /// Precision of matrix products on GPUs; bits on the CPU never depend on it.
+  /// Of nodes that do not set one.
   Precision precision = Precision::fast;
   bool fuse = true;      ///< off: one kernel per primitive, to see the effect of fusion
   std::string dump_dir;  ///< KILN_DUMP: a folder that gets every stage as a file
@@ -45,9 +45,6 @@ struct CompileOptions {
 
 /// Options from the environment, read once.
 const CompileOptions& default_options();
-
-/// This thread's precision for operators on `device`; on the CPU, where it changes nothing, `exact`.
-Precision precision_on(Device device);
 
 /// The same options, for executables on `device`, and with this thread's precision.
 CompileOptions on_device(CompileOptions options, Device device);

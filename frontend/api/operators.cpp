@@ -1,6 +1,7 @@
 // Python's operators on tensors.
 #include "frontend/api/operators.h"
 
+#include "frontend/call/amp_rules.h"
 #include "frontend/call/invoke.h"
 #include "frontend/call/numpy_scope.h"
 #include "frontend/view/view.h"
@@ -25,7 +26,7 @@ void check_dtypes(const Tensor& a, const Tensor& b, const ArithmeticNames& names
   if (!a.defined() || !b.defined()) return;  // invoke reports undefined tensors
   const DType x = TensorAccess::dtype(a);
   const DType y = TensorAccess::dtype(b);
-  if (x == y) return;
+  if (x == y || amp_joins(x, y)) return;
   const auto unknown = [](const Tensor& t) { return !TensorAccess::array(t)->shape_known; };
   if (unknown(a) || unknown(b)) return;
   fail(Mistake::two_dtypes,

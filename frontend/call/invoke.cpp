@@ -2,6 +2,7 @@
 
 #include "frontend/call/invoke.h"
 
+#include "frontend/call/amp_rules.h"
 #include "frontend/call/call_context.h"
 #include "frontend/call/ended_value.h"
 #include "frontend/call/trace.h"
@@ -67,12 +68,34 @@ void run_on_arrays(const OpCall& call, std::span<Tensor> outputs, const RandomSt
   running_mode(call, CallContext::current().recording).run(call, outputs, random);
 }
 
-Tensor invoke_one(const OpCall& call) {
+namespace {
+
+Tensor first_of(const OpCall& call) {
   return at_line(call.where, [&] { return mode_of(call).first(call); });
+}
+std::vector<Tensor> all_of(const OpCall& call) {
+  return at_line(call.where, [&] { return mode_of(call).all(call); });
+}
+
+/// A call of the program after amp::init().
+template <class Run>
+[[gnu::cold, gnu::noinline]] auto run_mixed(const AmpRules& rules, const OpCall& call, const Run& run) {
+  const MixedCall mixed(rules, call);
+  return run(mixed.call());
+}
+
+}  // namespace
+
+Tensor invoke_one(const OpCall& call) {
+  if (const AmpRules* rules = detail::amp_rules.load(std::memory_order_relaxed)) [[unlikely]]
+    return run_mixed(*rules, call, first_of);
+  return first_of(call);
 }
 
 std::vector<Tensor> invoke_all(const OpCall& call) {
-  return at_line(call.where, [&] { return mode_of(call).all(call); });
+  if (const AmpRules* rules = detail::amp_rules.load(std::memory_order_relaxed)) [[unlikely]]
+    return run_mixed(*rules, call, all_of);
+  return all_of(call);
 }
 
 std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
@@ -80,13 +103,13 @@ std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, 
                            std::span<const ir::SubgraphPtr> bodies, bool np_shape) {
   std::vector<const Tensor*> pointers;
   for (const Tensor& t : inputs) pointers.push_back(&t);
-  return invoke_all({.op = op,
-                     .inputs = pointers,
-                     .given = given.items(),
-                     .where = where,
-                     .bodies = bodies,
-                     .name = name,
-                     .np_shape = np_shape});
+  return all_of({.op = op,
+                 .inputs = pointers,
+                 .given = given.items(),
+                 .where = where,
+                 .bodies = bodies,
+                 .name = name,
+                 .np_shape = np_shape});
 }
 
 Tensor invoke(std::string_view op_name, std::initializer_list<Tensor> inputs, const ir::Attrs& given,

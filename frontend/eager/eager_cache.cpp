@@ -10,6 +10,7 @@
 #include "runtime/fail.h"
 #include "runtime/fork_gate.h"
 #include "runtime/once.h"
+#include "runtime/precision_on.h"
 
 #include <algorithm>
 #include <array>
@@ -153,7 +154,7 @@ std::shared_ptr<EagerEntry> compile_entry(const ir::OpDef& op, const ir::Attrs& 
   entry->bodies = node->subgraphs;
   if (!op.stops_gradient)
     entry->gradient = std::make_shared<detail::GradientCode>(std::make_shared<ir::Subgraph>(std::move(body)),
-                                                             graph.train, PrecisionScope::current());
+                                                             graph.train, precision_on(device_of(call)));
   CompileOptions options = on_device(default_options(), device_of(call));
   if (!options.dump_dir.empty()) {
     std::string types;

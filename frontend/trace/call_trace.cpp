@@ -92,8 +92,7 @@ void CallTrace::set_modes(const ir::NodePtr& ptr) {
         here.str(), device_.str());
   if (node.op->bodies > 0) return;  // the nodes of a body have their own
   if (node.op->train_sensitive && is_training() != train_) node.train = is_training();
-  if (const Precision now = PrecisionScope::current(); now != precision_ && !DeviceScope::current().is_cpu())
-    node.precision = now;
+  if (const Precision now = precision_on(device_); now != precision_) node.precision = now;
 }
 
 void CallTrace::ask_recording() {

@@ -3,6 +3,7 @@
 #include "frontend/call/call_context.h"
 #include "frontend/trace/captures.h"
 #include "frontend/trace/naming.h"
+#include "runtime/precision_on.h"
 
 #include <kiln/error.h>
 
@@ -129,7 +130,7 @@ class CallTrace final : public Trace {
   const bool recording_;
   const bool train_ = is_training();
   const Device device_ = DeviceScope::current();
-  const Precision precision_ = PrecisionScope::current();
+  const Precision precision_ = precision_on(device_);
   NameScope names_{""};
   std::vector<TracedVariable> inputs_;
   std::vector<Tensor> given_;  // by input

@@ -1,6 +1,6 @@
 // Convolutions.
+#include "ir/contraction.h"
 #include "ir/convolution_gradients.h"
-#include "ir/emission.h"
 #include "ir/gradient_rules.h"
 #include "ir/type_rules.h"
 
@@ -42,8 +42,9 @@ struct ConvolutionPrimitive {
   }
   void emit(Emission& e) const {
     const Window& w = spec.window;
-    e.make<ConvolutionOp>(e.in(0), e.in(1), static_cast<std::uint64_t>(spec.groups),
-                          convolution_algorithm(ranked(e.in(1)), e.type, w, spec.groups), e.list(w.stride),
+    const auto [algorithm, x, weights] =
+        contraction_of(e, convolution_algorithm(ranked(e.in(1)), e.type, w, spec.groups), OnTensorCores::no);
+    e.make<ConvolutionOp>(x, weights, static_cast<std::uint64_t>(spec.groups), algorithm, e.list(w.stride),
                           e.list(w.dilate), e.list(w.pad_low), e.list(w.pad_high));
   }
 };

@@ -1,6 +1,6 @@
 // The gradient of a convolution's weights.
+#include "ir/contraction.h"
 #include "ir/convolution_gradients.h"
-#include "ir/emission.h"
 #include "ir/gradient_rules.h"
 #include "ir/type_rules.h"
 
@@ -46,8 +46,9 @@ struct ConvolutionWeightsPrimitive {
   }
   void emit(Emission& e) const {
     const Window& w = spec.window;
-    e.make<ConvolutionWeightsOp>(e.in(0), e.in(1), spec.groups > 1, e.list(w.kernel), e.list(w.stride),
-                                 e.list(w.dilate), e.list(w.pad_low), e.list(w.pad_high));
+    const auto [algorithm, x, g] = contraction_of(e, Algorithm::chained512, OnTensorCores::no);
+    e.make<ConvolutionWeightsOp>(x, g, spec.groups > 1, e.list(w.kernel), e.list(w.stride), e.list(w.dilate),
+                                 e.list(w.pad_low), e.list(w.pad_high));
   }
 };
 

@@ -1,7 +1,6 @@
 // Batched contractions of matrices.
-#include "ir/emission.h"
+#include "ir/contraction.h"
 #include "ir/gradient_rules.h"
-#include "ir/graph.h"
 #include "ir/type_rules.h"
 #include "runtime/dtype_table.h"
 
@@ -47,22 +46,8 @@ struct DotPrimitive {
     const std::int64_t k = spec.transpose_lhs ? lhs[lhs.size() - 2] : lhs.back();
     return static_cast<double>(result.elements()) * static_cast<double>(k);
   }
-  /// On tensor cores, where the node's precision has f32 computed so, or the node itself has widened both
-  /// operands from one half precision.
   void emit(Emission& e) const {
-    const TensorCores cores = e.node ? e.target.cores(e.node->precision) : e.target.cores();
-    if (cores == TensorCores::none || !e.type.getElementType().isF32())
-      return emit_by(Algorithm::chained512, e, e.in(0), e.in(1));
-    const mlir::Type a = e.widened.half_of(e.in(0), e.node), b = e.widened.half_of(e.in(1), e.node);
-    if (a && a == b)
-      return emit_by(Algorithm::tensor_cores, e, WidenedCasts::narrowed(e.builder, e.in(0), a),
-                     WidenedCasts::narrowed(e.builder, e.in(1), b));
-    emit_by(cores == TensorCores::halves_and_f32 ? Algorithm::tensor_cores : Algorithm::chained512, e,
-            e.in(0), e.in(1));
-  }
-
- private:
-  void emit_by(Algorithm algorithm, Emission& e, mlir::Value lhs, mlir::Value rhs) const {
+    const auto [algorithm, lhs, rhs] = contraction_of(e, Algorithm::chained512, OnTensorCores::yes);
     e.make<DotOp>(lhs, rhs, algorithm, spec.transpose_lhs, spec.transpose_rhs);
   }
 };

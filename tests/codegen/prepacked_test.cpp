@@ -186,6 +186,8 @@ TEST_CASE("weights in half precision are packed once, in the bytes that they hav
   for (const std::int64_t rows : {1, 3, 20}) {
     const std::uint64_t wide = packed_bytes(DType::f32, rows);
     for (const DType half : {DType::f16, DType::bf16}) CHECK(packed_bytes(half, rows) * 2 == wide);
+    const PrecisionScope scope(Precision::bf16);
+    CHECK(packed_bytes(DType::f32, rows) == wide);  // half of it rounded, half of it packed
   }
 }
 

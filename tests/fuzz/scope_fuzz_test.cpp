@@ -1,5 +1,6 @@
-// Random programs with scopes of recording and of the training mode around operators, views, writes, child
-// blocks, loops and branches. Results, gradients and written arrays have the same bits, eager and hybridized.
+// Random programs with scopes of recording, of the training mode and of the precision around operators,
+// views, writes, child blocks, loops and branches. Results, gradients and written arrays have the same bits,
+// eager and hybridized.
 #include "block_gradients.h"
 
 #include <cstdlib>
@@ -39,6 +40,7 @@ class Program {
       if (const Tensor& t = pool[(first + i) % pool.size()]; t.shape() == x.shape()) return t;
     return x;
   }
+  static Precision any_precision(Random& random) { return random() % 2 ? Precision::bf16 : Precision::exact; }
   static Tensor wide(F& f, const Tensor& x) {
     return x.shape()[0] == width ? x : f.concat({x, x * 0.5}, {.dim = 0});
   }
@@ -52,7 +54,7 @@ class Program {
     const auto row = static_cast<std::int64_t>(random() % (half + 1));
     const bool is_wide = x.shape()[0] == width;
     const unsigned inner = static_cast<unsigned>(random());
-    switch (random() % (depth > 0 ? 17 : 10)) {
+    switch (random() % (depth > 0 ? 20 : 11)) {
       case 0:
         // Some are saturated: their gradients are zeros of both signs.
         return pool.push_back(f.tanh(random() % 3 ? x : x * 64.));
@@ -99,19 +101,26 @@ class Program {
         return;
       }
       case 10:
-      case 11: {
+        return pool.push_back(x * f.dot(x, like(pool, x, random)));
+      case 11:
+      case 12: {
         const autograd::Pause pause(random() % 2 == 0);
         return block(f, pool, random, 3, depth - 1);
       }
-      case 12: {
+      case 13: {
         const autograd::Record record(random() % 2 == 0);
         return block(f, pool, random, 3, depth - 1);
       }
-      case 13: {
+      case 14: {
         const autograd::TrainMode mode(random() % 2 == 0);
         return block(f, pool, random, 3, depth - 1);
       }
-      case 14: {
+      case 15:
+      case 16: {
+        const PrecisionScope precision(any_precision(random));
+        return block(f, pool, random, 3, depth - 1);
+      }
+      case 17: {
         Net child([&](F& g, const Tensors& in) {
           Random own(inner);
           Tensors inside = in;
@@ -121,7 +130,7 @@ class Program {
         for (const Tensor& t : child({x, any(pool, random)})) pool.push_back(t);
         return;
       }
-      case 15: {
+      case 18: {
         const auto step = [&](const Tensors& rows, const Tensors& states) {
           Random own(inner);
           Tensors inside{rows[0] * 1., states[0] * 1.};
@@ -150,7 +159,7 @@ class Program {
   void pure(F& f, Tensors& pool, Random& random, int depth) const {
     for (int i = 0; i < 3; ++i) {
       const Tensor x = any(pool, random);
-      switch (random() % (depth > 0 ? 5 : 3)) {
+      switch (random() % (depth > 0 ? 7 : 4)) {
         case 0:
           pool.push_back(f.tanh(x));
           break;
@@ -164,8 +173,16 @@ class Program {
           pool.push_back(made);
           break;
         }
-        case 3: {
+        case 3:
+          pool.push_back(x * f.dot(x, like(pool, x, random)));
+          break;
+        case 4: {
           const autograd::Pause pause;
+          pure(f, pool, random, depth - 1);
+          break;
+        }
+        case 5: {
+          const PrecisionScope precision(any_precision(random));
           pure(f, pool, random, depth - 1);
           break;
         }
@@ -190,6 +207,7 @@ Run run(unsigned seed, bool hybrid) {
   Net net([&](F& f, const Tensors& in) { return program(f, in); });
   if (hybrid) net.hybridize();
   Run out;
+  const PrecisionScope precision(seed % 5 == 0 ? Precision::bf16 : Precision::exact);
   random::seed(seed);
   for (int call = 0; call < 2; ++call) {
     Tensors in;

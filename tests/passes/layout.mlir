@@ -50,6 +50,26 @@ func.func @half_precision(%x: tensor<16x120xbf16>, %w: tensor<84x120xbf16> {kiln
   return %2, %4 : tensor<16x84xf32>, tensor<16x84xf32>
 }
 
+// A parameter that Precision::bf16 rounds is packed in bfloat16, too.
+// CHECK-LABEL: func.func @rounded
+// CHECK: %[[R:.*]] = kiln.cast %arg1 : tensor<84x120xf32> -> tensor<84x120xbf16>
+// WIDE: %[[P:.*]] = kiln.pack transposed %[[R]] {{.*}} -> tensor<3x120x32xbf16>
+// WIDE: kiln.packed_dot %{{.*}}, %[[P]] : tensor<16x120xf32>, tensor<3x120x32xbf16> -> tensor<16x84xf32>
+// SCALAR: %[[W:.*]] = kiln.cast %[[R]] : tensor<84x120xbf16> -> tensor<84x120xf32>
+// SCALAR: kiln.pack transposed %[[W]]
+// CHECK: kiln.cast %arg2 : tensor<84x120xf32> -> tensor<84x120xbf16>
+// CHECK: %[[V:.*]] = kiln.cast %{{.*}} : tensor<84x120xbf16> -> tensor<84x120xf32>
+// CHECK: kiln.pack transposed %[[V]]
+func.func @rounded(%x: tensor<16x120xf32>, %w: tensor<84x120xf32> {kiln.parameter}, %v: tensor<84x120xf32>) -> (tensor<16x84xf32>, tensor<16x84xf32>) {
+  %0 = kiln.cast %w : tensor<84x120xf32> -> tensor<84x120xbf16>
+  %1 = kiln.cast %0 : tensor<84x120xbf16> -> tensor<84x120xf32>
+  %2 = kiln.dot %x, %1 {transpose_rhs} : tensor<16x120xf32>, tensor<84x120xf32> -> tensor<16x84xf32>
+  %3 = kiln.cast %v : tensor<84x120xf32> -> tensor<84x120xbf16>
+  %4 = kiln.cast %3 : tensor<84x120xbf16> -> tensor<84x120xf32>
+  %5 = kiln.dot %x, %4 {transpose_rhs} : tensor<16x120xf32>, tensor<84x120xf32> -> tensor<16x84xf32>
+  return %2, %5 : tensor<16x84xf32>, tensor<16x84xf32>
+}
+
 // Few columns: a half, and a quarter of a register.
 // CHECK-LABEL: func.func @few_columns
 // WIDE-NEXT: kiln.pack transposed %arg1 {{.*}} -> tensor<1x120x16xf32>

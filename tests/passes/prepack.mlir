@@ -96,3 +96,16 @@ func.func @mixed(%x: tensor<10xf32>, %g: tensor<10xf32> {kiln.parameter}) -> (te
   %5 = kiln.binary add %3, %4 : tensor<f32>
   return %1, %5 : tensor<10xf32>, tensor<f32>
 }
+
+// Weights that are rounded to bfloat16 and widened again have the bytes that they had: a contraction that reads
+// them unpacked finds them rounded.
+// CHECK-LABEL: func.func @rounded
+// CHECK: kiln.fusion {{.*}}attributes {kiln.prepacked} : (tensor<4x300000xf32>) -> tensor<4x300000xf32>
+// CHECK: kiln.packed_dot
+func.func @rounded(%x: tensor<1x300000xf32>, %w: tensor<4x300000xf32> {kiln.parameter}) -> tensor<1x4xf32> {
+  %0 = kiln.cast %w : tensor<4x300000xf32> -> tensor<4x300000xbf16>
+  %1 = kiln.cast %0 : tensor<4x300000xbf16> -> tensor<4x300000xf32>
+  %2 = kiln.pack transposed %1 {groups = 1 : i64, panel = 4 : i64} : tensor<4x300000xf32> -> tensor<1x300000x4xf32>
+  %3 = kiln.packed_dot %x, %2 : tensor<1x300000xf32>, tensor<1x300000x4xf32> -> tensor<1x4xf32>
+  return %3 : tensor<1x4xf32>
+}

@@ -12,16 +12,22 @@ NAMES_BF16 = {
     "runtime/include/kiln/dtype.h": "the enumerator, which programs use, and its size as a constant expression",
     "ir/element_type.cpp": "the types that MLIR has; not for a dtype whose MLIR type is listed there",
     "ir/KilnOps.td": "the semantics in words, and the contractions on tensor cores",
+    "ir/contraction.cpp": "the meaning of Precision::bf16",
     "ir/primitives/dot.cpp": "a message: which operands tensor cores take",
     "codegen/math/half.cpp": "why its hardware conversion is not used; not for a format of IEEE 754's layout",
     "codegen/cuda/contraction/product_mma.cpp": "the instruction of tensor cores; only for a dtype that has one",
     "codegen/cuda/ptx_check.cpp": "the spelling of that instruction in PTX",
+    "frontend/call/amp_rules.cpp": "the rules of automatic mixed precision for it",
+    "frontend/call/amp_rules.h": "the rules of automatic mixed precision for it",
+    "frontend/gluon/trainer/amp.cpp": "a dtype of automatic mixed precision",
+    "frontend/include/kiln/amp.h": "documentation: the dtypes of automatic mixed precision",
     "frontend/include/kiln/io.h": "documentation: how .npy files store it",
-    "frontend/include/kiln/model.h": "documentation: the precision of models",
     "frontend/include/kiln/optimizer.h": "documentation: master weights",
-    "runtime/include/kiln/precision.h": "documentation: the precision of contractions",
+    "runtime/include/kiln/precision.h": "the enumerator of a precision, and its documentation",
+    "runtime/precision.cpp": "the name of a precision",
+    "tools/kiln/model_arguments.cpp": "the name of a precision",
 }
-NAME = re.compile("bf16|bfloat16", re.IGNORECASE)
+NAME = re.compile("(?<!Precision::)bf16|bfloat16", re.IGNORECASE)
 
 source = pathlib.Path(sys.argv[1])
 found = {

@@ -144,13 +144,12 @@ CLI::Option* add_device(CLI::App& command, Device& device, const std::string& he
       ->option_text("DEVICE");
 }
 
-CLI::Option* add_precision(CLI::App& command, std::optional<Precision>& precision,
-                           const std::string& values) {
+CLI::Option* add_precision(CLI::App& command, std::optional<Precision>& precision, Precision usual) {
   return command
       .add_option_function<std::string>(
           "--precision", [&precision](const std::string& name) { precision = precision_of(name); },
-          "Of f16 products on cuda: " + values)
-      ->check(CLI::IsMember({"fast", "exact", "tf32"}))
+          fmt::format("fast, exact, tf32 or bf16 products; by default {}", name_of(usual)))
+      ->check(CLI::IsMember({"fast", "exact", "tf32", "bf16"}))
       ->option_text("P");
 }
 

@@ -62,11 +62,10 @@ std::optional<Device> device_named(const std::string& text);
 /// Declares --device.
 CLI::Option* add_device(CLI::App& command, Device& device, const std::string& help);
 
-/// Declares --precision: fast, exact or tf32. `values` is the help's list of them.
-CLI::Option* add_precision(
-    CLI::App& command, std::optional<Precision>& precision,
-    const std::string& values =
-        "fast (default), exact; tf32");  /// Runs an action with this precision, if there is one.
+/// Declares --precision. `usual` is the default in the help.
+CLI::Option* add_precision(CLI::App& command, std::optional<Precision>& precision,
+                           Precision usual = Precision::fast);
+/// Runs an action with this precision, if there is one.
 int with_precision(std::optional<Precision> precision, const std::function<int()>& action);
 
 }  // namespace kiln::tool

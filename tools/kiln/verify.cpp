@@ -212,7 +212,7 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::Option* const threads = add_threads(*c, a->threads);
   c->add_flag("--train", a->train, "As in training; auxiliary states are compared too");
   add_device(*c, a->device, "cuda or cuda:N: runs there too");
-  add_precision(*c, a->precision, "exact (default), fast; tf32");
+  add_precision(*c, a->precision, Precision::exact);
   CLI::Option* const grad =
       c->add_flag("--grad", a->grad, "Gradients too, in training mode, for head_grad:I or ones")
           ->option_text(" ");

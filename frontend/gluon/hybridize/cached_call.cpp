@@ -1,7 +1,6 @@
 // A hybridized call: look-up, arguments, run and results. A hit stays in this file, to be inlined.
 #include "frontend/gluon/hybridize/cached_call.h"
 
-#include "codegen/driver/compile.h"
 #include "frontend/call/call_site.h"
 #include "frontend/call/numpy_scope.h"
 #include "frontend/call/random_state.h"
@@ -15,6 +14,7 @@
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/once.h"
+#include "runtime/precision_on.h"
 #include "runtime/small_array.h"
 
 #include <algorithm>

@@ -48,7 +48,7 @@ struct CallSignature {
   Device device;  ///< of all inputs
   bool train = false;
   bool numpy = false;   ///< the program was in numpy mode
-  Precision precision;  ///< of the thread; on the CPU, where it changes nothing, `exact`
+  Precision precision;  ///< of the thread, precision_on(device)
   bool operator==(const CallSignature&) const = default;
 
   /// Throws for inputs on two devices.

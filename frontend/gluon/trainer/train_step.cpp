@@ -13,6 +13,7 @@
 #include "runtime/once.h"
 #include "runtime/small_array.h"
 
+#include <kiln/amp.h>
 #include <kiln/autograd.h>
 #include <kiln/train_step.h>
 
@@ -26,6 +27,7 @@ using detail::Array;
 using detail::ParameterAccess;
 using detail::TensorAccess;
 using detail::TracedCall;
+using detail::TrainerAccess;
 using detail::TrainerState;
 using detail::UpdateChoice;
 
@@ -144,7 +146,10 @@ struct TrainStep::State {
       const autograd::Record record;
       l = block.checked_loss({inputs.begin(), inputs.end()});
     }
-    l.backward({}, {}, where);
+    if (TrainerAccess::state(trainer).scaler)
+      amp::scale_loss(l, trainer, where).backward(where);
+    else
+      l.backward({}, {}, where);
     trainer.step(batch_size, false, where);
     return l;
   }
@@ -152,7 +157,7 @@ struct TrainStep::State {
   /// The parameters that a step updates. Throws for one without values. None if a step must run line by line.
   static const UpdateChoice& choose(TrainerState& t, std::source_location where) {
     const UpdateChoice& none = once<[] { return UpdateChoice(); }>();
-    if (t.options.check_finite) return none;
+    if (t.options.check_finite || t.scaler) return none;
     const UpdateChoice& choice = t.train(where);
     for (const std::size_t i : choice.chosen)
       if (const Parameter& p = t.parameters[i].parameter;
@@ -305,7 +310,7 @@ Tensor TrainStep::call(std::span<const Tensor> data, const Tensor& label, std::i
       batch_size = data[0].shape()[static_cast<std::size_t>(axis)];
     }
     detail::check_batch_size(batch_size);
-    TrainerState& t = detail::TrainerAccess::state(s.trainer);
+    TrainerState& t = TrainerAccess::state(s.trainer);
     CompiledStep& step = s.step_for(inputs, t, where);
     if (!step.executable || s.overlaps(step, t, inputs)) return s.line_by_line(inputs, batch_size, where);
     return s.run(step, t, inputs, batch_size);

@@ -98,7 +98,8 @@ const Tensor& gradient_of(const detail::TrainedParameter& p) {
   return detail::gradient_of(*detail::variable_of(weight_of(p)));
 }
 
-void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_location where) {
+/// The first parameter whose gradient has an infinite element or NaN; null if there is none.
+const Parameter* first_overflow(const TrainerState& state, CompiledUpdate& code, std::source_location where) {
   if (!code.all_finite) {
     const CallSite site(where, where);
     code.all_finite = compile(detail::finite_graph(code.choice.parameters),
@@ -112,12 +113,26 @@ void check_finite(const TrainerState& state, CompiledUpdate& code, std::source_l
   call.run(detail::NoTape(), reserve_random);
   const std::vector<float> sums = all.to_vector<float>();
   for (std::size_t k = 0; k < sums.size(); ++k)
-    if (std::isnan(sums[k]))
-      fail(
-          "{}the gradient of Parameter '{}' has infinite elements or NaN; no parameter was updated. Lower "
-          "the learning rate, clip gradients (clip_gradient, clip_global_norm()), or look for a division by "
-          "zero in the loss",
-          line_prefix(where), state.parameters[chosen[k]].parameter.name());
+    if (std::isnan(sums[k])) return &state.parameters[chosen[k]].parameter;
+  return nullptr;
+}
+
+[[noreturn]] void refuse_gradient(const Parameter& parameter, std::source_location where) {
+  fail(
+      "{}the gradient of Parameter '{}' has infinite elements or NaN; no parameter was updated. Lower "
+      "the learning rate, clip gradients (clip_gradient, clip_global_norm()), or look for a division by "
+      "zero in the loss",
+      line_prefix(where), parameter.name());
+}
+
+/// Whether the update may run; under a loss scale none runs whose gradients overflow.
+bool may_update(TrainerState& state, CompiledUpdate& code, std::source_location where) {
+  if (!state.scaler && !state.options.check_finite) return true;
+  const Parameter* const overflow = first_overflow(state, code, where);
+  const bool goes_on = state.scaler && state.scaler->stepped(overflow != nullptr);
+  if (!overflow) return true;
+  if (!goes_on) refuse_gradient(*overflow, where);
+  return false;
 }
 
 /// Runs the update that is prepared.
@@ -162,7 +177,7 @@ void Trainer::update(std::int64_t batch_size, bool ignore_stale_grad, Where wher
     if (choice.chosen.empty()) return;
     state.make_states(choice);
     CompiledUpdate& code = code_for(state, choice, where);
-    if (state.options.check_finite) check_finite(state, code, where);
+    if (!may_update(state, code, where)) return;
     state.prepare(choice, batch_size, code.next);
     run(state, code);
     state.finish(choice, code.next);

@@ -28,6 +28,20 @@ GradVariable* variable_of(const TrainedParameter& p) {
 
 }  // namespace
 
+bool LossScaler::stepped(bool overflow) {
+  if (overflow) {
+    steps_ = 0;
+    const bool can_halve = scale_ > min_scale;
+    if (can_halve) scale_ /= 2;
+    return can_halve;
+  }
+  if (++steps_ == steps_to_double) {
+    steps_ = 0;
+    scale_ = std::min(max_scale, scale_ * 2);
+  }
+  return true;
+}
+
 const UpdateChoice& TrainerState::train(std::source_location where) {
   choice.chosen.clear();
   choice.parameters.clear();
@@ -135,7 +149,7 @@ void TrainerState::prepare(const UpdateChoice& of, std::int64_t batch_size, Next
   const double rate = optimizer->learning_rate(next.num_update);
   if (!(rate >= 0 && std::isfinite(rate)))
     fail("the learning rate of update {} is {}: it is a finite number, 0 or more", next.num_update, rate);
-  const double rescale = optimizer->options().rescale_grad / static_cast<double>(batch_size);
+  const double rescale = optimizer->options().rescale_grad * gradient_scale / static_cast<double>(batch_size);
   next.numbers.clear();
   for (std::size_t k = 0; k < of.chosen.size(); ++k) {
     const TrainedParameter& p = parameters[of.chosen[k]];

@@ -30,6 +30,20 @@ struct TrainedParameter {
   std::vector<Tensor> states;
 };
 
+/// The factor of losses, which follows the overflows of gradients (kiln/amp.h).
+class LossScaler {
+ public:
+  double scale() const { return scale_; }
+  /// After each step. Returns whether the factor can still change.
+  bool stepped(bool overflow);
+
+ private:
+  static constexpr double max_scale = 0x1p24, min_scale = 0x1p-16;
+  static constexpr std::int64_t steps_to_double = 2000;
+  double scale_ = 0x1p16;
+  std::int64_t steps_ = 0;  ///< without overflow, since it last changed
+};
+
 /// The parameters that a step updates.
 struct UpdateChoice {
   std::vector<std::size_t> chosen;           ///< indices into TrainerState::parameters
@@ -69,6 +83,9 @@ struct TrainerState {
   std::size_t state_count = 0;  ///< per parameter, without a master copy
   std::int64_t num_update = 0;
   optimizer::Memory memory;
+  bool has_amp = false;              ///< amp::init_trainer()
+  std::optional<LossScaler> scaler;  ///< with float16
+  double gradient_scale = 1;         ///< a factor of all gradients, for the losses that were scaled
   /// The codes that were used last, the latest first.
   std::vector<std::shared_ptr<CompiledUpdate>> compiled;
 

@@ -26,7 +26,7 @@ struct RecordingReason {
     train,        ///< the training mode
     recording,    ///< autograd::Record, or the histories of arrays, for which hybrid_forward asks
     numpy_mode,   ///< the program's numpy mode
-    precision,    ///< the thread's Precision, on GPUs
+    precision,    ///< the thread's Precision, where it decides bits
     options,      ///< hybridize() was called again
     own_change,   ///< hybrid_forward itself changes the network
     child,        ///< a child block was added, replaced or removed

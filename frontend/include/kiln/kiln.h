@@ -1,5 +1,6 @@
 // All of Kiln's public interface: every other public header, included here or by one of these.
 #pragma once
+#include <kiln/amp.h>
 #include <kiln/attr.h>
 #include <kiln/autograd.h>
 #include <kiln/benchmark.h>

@@ -35,9 +35,10 @@ struct RunOptions {
   bool gradients = false;
   Recompute recompute = Recompute::cheap;  ///< of such a call
   /// The device that the model runs on. cuda(0): the first NVIDIA GPU, with the bits of the CPU, except for
-  /// products of f16 and bf16 unless `precision` is exact. Inputs and outputs are arrays of the CPU.
+  /// products on tensor cores (`precision`). Inputs and outputs are arrays of the CPU.
   Device device = {};
-  /// Unset: the PrecisionScope in which the model is prepared, else KILN_PRECISION.
+  /// Of products and convolutions. Unset: the PrecisionScope in which the model is prepared, else
+  /// KILN_PRECISION.
   std::optional<Precision> precision = {};
   std::string arch = {};  ///< dump() only, for cuda: "sm_80", which all newer GPUs run too, or "sm_90"
   bool sass = false;      ///< dump() only, for cuda: the stage "sass" too, by NVIDIA's ptxas and nvdisasm

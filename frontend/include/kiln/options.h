@@ -75,7 +75,7 @@ struct HybridizeOptions {
   Check check = Check::none;
   /// The values that the backward pass of a recorded call computes again. No effect on bits.
   Recompute recompute = Recompute::cheap;
-  /// Precision of matrix products on NVIDIA GPUs, outside of a PrecisionScope in hybrid_forward; the
+  /// Precision of matrix products and convolutions, outside of a PrecisionScope in hybrid_forward; the
   /// outermost hybridized block decides. Unset: PrecisionScope, else KILN_PRECISION, as for eager code.
   /// Another value than these gives other bits than an eager call.
   std::optional<Precision> precision = {};

@@ -308,6 +308,37 @@ TEST_CASE("a scope in hybrid_forward chooses for its operators") {
   }
 }
 
+TEST_CASE("with Precision::bf16 a GPU has the CPU's bits") {
+  random::seed(7);
+  const Compute computes[] = {
+      [](const Tensors& in) { return F::dot(in[0], in[1]); },
+      [](const Tensors& in) {
+        return F::batch_dot(in[0].reshape({2, 10, -1}), in[1].reshape({2, -1, 30}));
+      },
+      [](const Tensors& in) {
+        const Tensor images = in[0].reshape({1, 10, 20, 35}), filters = in[1].reshape({105, 10, 2, 5});
+        return F::Convolution(
+            images, filters,
+            {.kernel = {2, 5}, .stride = {1, 2}, .pad = {1, 0}, .num_filter = 105, .no_bias = true});
+      }};
+  for (const DType dtype : {DType::f32, DType::f16})
+    for (const Compute& compute : computes) {
+      INFO(name_of(dtype) << ", number " << &compute - computes);
+      const Tensors in{numbers({20, 350}, dtype), numbers({350, 30}, dtype)};
+      const Tensor exact = compute(in);
+      const PrecisionScope scope(Precision::bf16);
+      const Tensor expected = compute(in);
+      CHECK(same_bits(expected, exact) == (dtype == DType::f16));
+      CHECK(same_bits(on_gpu(compute, in), expected));
+      Net net = net_of(compute, {.check = Check::bits});
+      CHECK(same_bits(on_gpu(called(net), in), expected));
+    }
+  const PrecisionScope scope(Precision::bf16);
+  const Tensors expected = trained(cpu(), DType::f32, How::eager);
+  for (const How how : {How::eager, How::hybrid, How::one_call})
+    CHECK(equal(trained(gpu0, DType::f32, how), expected));
+}
+
 TEST_CASE("TF32 reads the bits that it has") {
   const PrecisionScope scope(Precision::tf32);
   const Compute product = [](const Tensors& in) { return F::dot(in[0], in[1]); };

@@ -6,6 +6,7 @@
 #include "native_at_end.h"
 #include "reduce.h"
 
+#include <kiln/precision.h>
 #include <kiln/version.h>
 
 #include <fmt/format.h>
@@ -50,9 +51,8 @@ std::optional<std::string> gpu_difference(const Graph& graph) {
   return text ? std::optional("on a GPU: " + *text) : std::nullopt;
 }
 
-}  // namespace
-
-std::optional<std::string> fault(const Graph& graph, const Checks& checks, Coverage* coverage) {
+/// The fault under the thread's precision.
+std::optional<std::string> fault_under_scope(const Graph& graph, const Checks& checks, Coverage* coverage) {
   const auto one_in = [&](std::uint64_t n) { return n > 0 && checks.number % n == 0; };
   try {
     if (checks.gradients) {
@@ -74,6 +74,16 @@ std::optional<std::string> fault(const Graph& graph, const Checks& checks, Cover
     return fmt::format("throws: {}", e.what());
   }
   return {};
+}
+
+}  // namespace
+
+std::optional<std::string> fault(const Graph& graph, const Checks& checks, Coverage* coverage) {
+  // A prime number: each of the other checks meets it.
+  if (checks.number % 5 != 0) return fault_under_scope(graph, checks, coverage);
+  const PrecisionScope precision(Precision::bf16);
+  auto text = fault_under_scope(graph, checks, coverage);
+  return text ? std::optional("with Precision::bf16, " + *text) : std::nullopt;
 }
 
 std::string_view kind_of(std::string_view text) { return text.substr(0, text.find_first_of("'0123456789")); }

@@ -20,7 +20,8 @@ struct Checks {
 /// The fault of a graph; nothing when all is well. Eager and compiled runs on one and two threads must give
 /// the same bits, on every instruction set of the machine. Some graphs are also run without fusion, as a
 /// SymbolBlock, and in a block that writes through views. Its file must be read as it was written. A GPU must
-/// give the bits of the CPU. `coverage`: counts of the features that checks of gradients met.
+/// give the bits of the CPU. One graph in five has Precision::bf16. `coverage`: counts of the features that
+/// checks of gradients met.
 std::optional<std::string> fault(const Graph& graph, const Checks& checks, Coverage* coverage = nullptr);
 
 /// A fault's text without names and numbers, which change as a graph gets smaller.
