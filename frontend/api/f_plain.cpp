@@ -291,7 +291,7 @@ Tensor PlainFunctions::trunc(const Tensor& data, Where where) { return call<"tru
 Tensor PlainFunctions::zeros_like(const Tensor& data, Where where) {
   return call<"zeros_like">({&data}, where);
 }
-Tensor F::contrib_operators::arange_like(const Tensor& data, const ArangeLikeOptions& o, Where where) {
+Tensor F::contrib_operators::arange_like(const Tensor& data, const ContribArangeLikeOptions& o, Where where) {
   CallAttributes<4> given;
   given.set("start", o.start);
   given.set("step", o.step);
@@ -300,7 +300,7 @@ Tensor F::contrib_operators::arange_like(const Tensor& data, const ArangeLikeOpt
   return call<"_contrib_arange_like">({&data}, given, where, o.name);
 }
 F::Tensors F::contrib_operators::calibrate_entropy(const Tensor& hist, const Tensor& hist_edges,
-                                                   const CalibrateEntropyOptions& o, Where where) {
+                                                   const ContribCalibrateEntropyOptions& o, Where where) {
   CallAttributes<1> given;
   given.set("num_quantized_bins", o.num_quantized_bins);
   return call_all<"_contrib_calibrate_entropy">({&hist, &hist_edges}, given, where, o.name);
@@ -316,7 +316,7 @@ Tensor F::contrib_operators::index_copy(const Tensor& old_tensor, const Tensor& 
                                         const Tensor& new_tensor, Where where) {
   return call<"_contrib_index_copy">({&old_tensor, &index_vector, &new_tensor}, where);
 }
-Tensor F::contrib_operators::quadratic(const Tensor& data, const QuadraticOptions& o, Where where) {
+Tensor F::contrib_operators::quadratic(const Tensor& data, const ContribQuadraticOptions& o, Where where) {
   CallAttributes<3> given;
   given.set("a", o.a);
   given.set("b", o.b);
@@ -324,12 +324,14 @@ Tensor F::contrib_operators::quadratic(const Tensor& data, const QuadraticOption
   return call<"_contrib_quadratic">({&data}, given, where, o.name);
 }
 F::Tensors F::contrib_operators::quantize(const Tensor& data, const Tensor& min_range,
-                                          const Tensor& max_range, const QuantizeOptions& o, Where where) {
+                                          const Tensor& max_range, const ContribQuantizeOptions& o,
+                                          Where where) {
   CallAttributes<1> given;
   given.set("out_type", o.out_type);
   return call_all<"_contrib_quantize">({&data, &min_range, &max_range}, given, where, o.name);
 }
-F::Tensors F::contrib_operators::quantize_v2(const Tensor& data, const QuantizeV2Options& o, Where where) {
+F::Tensors F::contrib_operators::quantize_v2(const Tensor& data, const ContribQuantizeV2Options& o,
+                                             Where where) {
   CallAttributes<3> given;
   given.set("out_type", o.out_type);
   given.set("min_calib_range", o.min_calib_range);
@@ -337,13 +339,13 @@ F::Tensors F::contrib_operators::quantize_v2(const Tensor& data, const QuantizeV
   return call_all<"_contrib_quantize_v2">({&data}, given, where, o.name);
 }
 F::Tensors F::contrib_operators::quantized_act(const Tensor& data, const Tensor& min_data,
-                                               const Tensor& max_data, const QuantizedActOptions& o,
+                                               const Tensor& max_data, const ContribQuantizedActOptions& o,
                                                Where where) {
   CallAttributes<1> given;
   given.set("act_type", ir::AttrValue(o.act_type));
   return call_all<"_contrib_quantized_act">({&data, &min_data, &max_data}, given, where, o.name);
 }
-F::Tensors F::contrib_operators::quantized_concat(const Tensors& data, const QuantizedConcatOptions& o,
+F::Tensors F::contrib_operators::quantized_concat(const Tensors& data, const ContribQuantizedConcatOptions& o,
                                                   Where where) {
   CallAttributes<1> given;
   given.set("dim", o.dim);
@@ -352,7 +354,8 @@ F::Tensors F::contrib_operators::quantized_concat(const Tensors& data, const Qua
 F::Tensors F::contrib_operators::quantized_elemwise_add(const Tensor& lhs, const Tensor& rhs,
                                                         const Tensor& lhs_min, const Tensor& lhs_max,
                                                         const Tensor& rhs_min, const Tensor& rhs_max,
-                                                        const QuantizedElemwiseAddOptions& o, Where where) {
+                                                        const ContribQuantizedElemwiseAddOptions& o,
+                                                        Where where) {
   CallAttributes<2> given;
   given.set("min_calib_range", o.min_calib_range);
   given.set("max_calib_range", o.max_calib_range);
@@ -362,7 +365,8 @@ F::Tensors F::contrib_operators::quantized_elemwise_add(const Tensor& lhs, const
 F::Tensors F::contrib_operators::quantized_elemwise_mul(const Tensor& lhs, const Tensor& rhs,
                                                         const Tensor& lhs_min, const Tensor& lhs_max,
                                                         const Tensor& rhs_min, const Tensor& rhs_max,
-                                                        const QuantizedElemwiseMulOptions& o, Where where) {
+                                                        const ContribQuantizedElemwiseMulOptions& o,
+                                                        Where where) {
   CallAttributes<3> given;
   given.set("enable_float_output", o.enable_float_output);
   given.set("min_calib_range", o.min_calib_range);
@@ -372,7 +376,7 @@ F::Tensors F::contrib_operators::quantized_elemwise_mul(const Tensor& lhs, const
 }
 F::Tensors F::contrib_operators::quantized_embedding(const Tensor& data, const Tensor& weight,
                                                      const Tensor& min_weight, const Tensor& max_weight,
-                                                     const QuantizedEmbeddingOptions& o, Where where) {
+                                                     const ContribQuantizedEmbeddingOptions& o, Where where) {
   CallAttributes<2> given;
   given.set("input_dim", ir::AttrValue(o.input_dim));
   given.set("output_dim", ir::AttrValue(o.output_dim));
@@ -384,8 +388,8 @@ F::Tensors F::contrib_operators::quantized_flatten(const Tensor& data, const Ten
   return call_all<"_contrib_quantized_flatten">({&data, &min_data, &max_data}, CallAttributes<1>(), where);
 }
 F::Tensors F::contrib_operators::quantized_pooling(const Tensor& data, const Tensor& min_data,
-                                                   const Tensor& max_data, const QuantizedPoolingOptions& o,
-                                                   Where where) {
+                                                   const Tensor& max_data,
+                                                   const ContribQuantizedPoolingOptions& o, Where where) {
   CallAttributes<8> given;
   given.set_tuple("kernel", o.kernel);
   given.set("pool_type", o.pool_type);
@@ -398,7 +402,7 @@ F::Tensors F::contrib_operators::quantized_pooling(const Tensor& data, const Ten
   return call_all<"_contrib_quantized_pooling">({&data, &min_data, &max_data}, given, where, o.name);
 }
 F::Tensors F::contrib_operators::requantize(const Tensor& data, const Tensor& min_range,
-                                            const Tensor& max_range, const RequantizeOptions& o,
+                                            const Tensor& max_range, const ContribRequantizeOptions& o,
                                             Where where) {
   CallAttributes<3> given;
   given.set("out_type", o.out_type);

@@ -56,9 +56,13 @@ def plain_functions(tree, definitions, calls):
     return sorted(found.values(), key=lambda f: (f.scope, f.name.lower(), f.name))
 
 
+# The first word of the option structs of a scope, whose functions have names of F or of the library.
+OPTION_PREFIXES = {"F::numpy": "Numpy", "F::contrib_operators": "Contrib"}
+
+
 def options_name(f):
     words = f.name if f.name[0].isupper() else "".join(part[:1].upper() + part[1:] for part in f.name.split("_"))
-    return ("Numpy" if f.scope == "F::numpy" else "") + words + "Options"
+    return OPTION_PREFIXES.get(f.scope, "") + words + "Options"
 
 
 def parameters(f, declared):

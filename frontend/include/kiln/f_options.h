@@ -264,7 +264,7 @@ struct SoftmaxOutputOptions {
 };
 
 /// Arguments of F::contrib::arange_like.
-struct ArangeLikeOptions {
+struct ContribArangeLikeOptions {
   /// The first number. Default: 0.0.
   std::optional<Number> start = {};
   /// The distance of neighbours. Default: 1.0.
@@ -277,14 +277,14 @@ struct ArangeLikeOptions {
 };
 
 /// Arguments of F::contrib::calibrate_entropy.
-struct CalibrateEntropyOptions {
+struct ContribCalibrateEntropyOptions {
   /// The number of integers of the range, 1 to N. Default: 255.
   std::optional<std::int64_t> num_quantized_bins = {};
   std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::contrib::quadratic.
-struct QuadraticOptions {
+struct ContribQuadraticOptions {
   /// The coefficient of x^2. Default: 0.0.
   std::optional<Number> a = {};
   /// The coefficient of x. Default: 0.0.
@@ -295,14 +295,14 @@ struct QuadraticOptions {
 };
 
 /// Arguments of F::contrib::quantize.
-struct QuantizeOptions {
+struct ContribQuantizeOptions {
   /// The dtype of the integers. Default: uint8.
   std::optional<std::string> out_type = {};
   std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::contrib::quantize_v2.
-struct QuantizeV2Options {
+struct ContribQuantizeV2Options {
   /// The dtype of the integers; auto: uint8 if min_calib_range is 0 or more, else int8. Default: int8.
   std::optional<std::string> out_type = {};
   /// The least number of the result's range, from calibration, or None.
@@ -313,21 +313,21 @@ struct QuantizeV2Options {
 };
 
 /// Arguments of F::contrib::quantized_act.
-struct QuantizedActOptions {
+struct ContribQuantizedActOptions {
   /// The function. Only relu is supported; others throw. Required.
   std::string act_type = {};
   std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::contrib::quantized_concat.
-struct QuantizedConcatOptions {
+struct ContribQuantizedConcatOptions {
   /// The joined axis; negative: from the end. Default: 1.
   std::optional<std::int64_t> dim = {};
   std::string name = {};  ///< of the node
 };
 
 /// Arguments of F::contrib::quantized_elemwise_add.
-struct QuantizedElemwiseAddOptions {
+struct ContribQuantizedElemwiseAddOptions {
   /// The least number of the result's range, from calibration, or None.
   std::optional<Number> min_calib_range = {};
   /// The greatest number of the result's range, from calibration, or None.
@@ -336,7 +336,7 @@ struct QuantizedElemwiseAddOptions {
 };
 
 /// Arguments of F::contrib::quantized_elemwise_mul.
-struct QuantizedElemwiseMulOptions {
+struct ContribQuantizedElemwiseMulOptions {
   /// Whether the result is numbers, without a range. Default: False.
   std::optional<bool> enable_float_output = {};
   /// The least number of the result's range, from calibration, or None.
@@ -347,7 +347,7 @@ struct QuantizedElemwiseMulOptions {
 };
 
 /// Arguments of F::contrib::quantized_embedding.
-struct QuantizedEmbeddingOptions {
+struct ContribQuantizedEmbeddingOptions {
   /// V, the number of rows of weight, 1 or more. Required.
   std::int64_t input_dim = 0;
   /// D, the number of elements of a row, 1 or more. Required.
@@ -356,7 +356,7 @@ struct QuantizedEmbeddingOptions {
 };
 
 /// Arguments of F::contrib::quantized_pooling.
-struct QuantizedPoolingOptions {
+struct ContribQuantizedPoolingOptions {
   /// The extents of the window, one for each spatial axis. Unused with global_pool. Default: ().
   Shape kernel = {};
   /// The reduction. Default: max.
@@ -379,7 +379,7 @@ struct QuantizedPoolingOptions {
 };
 
 /// Arguments of F::contrib::requantize.
-struct RequantizeOptions {
+struct ContribRequantizeOptions {
   /// The dtype of the integers; auto: uint8 if min_calib_range is 0 or more, else int8. Default: int8.
   std::optional<std::string> out_type = {};
   /// The least number of the result's range, from calibration, or None.
