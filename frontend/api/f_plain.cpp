@@ -299,6 +299,16 @@ Tensor F::contrib_operators::arange_like(const Tensor& data, const ArangeLikeOpt
   given.set("axis", o.axis);
   return call<"_contrib_arange_like">({&data}, given, where, o.name);
 }
+F::Tensors F::contrib_operators::calibrate_entropy(const Tensor& hist, const Tensor& hist_edges,
+                                                   const CalibrateEntropyOptions& o, Where where) {
+  CallAttributes<1> given;
+  given.set("num_quantized_bins", o.num_quantized_bins);
+  return call_all<"_contrib_calibrate_entropy">({&hist, &hist_edges}, given, where, o.name);
+}
+Tensor F::contrib_operators::dequantize(const Tensor& data, const Tensor& min_range, const Tensor& max_range,
+                                        Where where) {
+  return call<"_contrib_dequantize">({&data, &min_range, &max_range}, where);
+}
 Tensor F::contrib_operators::div_sqrt_dim(const Tensor& data, Where where) {
   return call<"_contrib_div_sqrt_dim">({&data}, where);
 }
@@ -312,6 +322,89 @@ Tensor F::contrib_operators::quadratic(const Tensor& data, const QuadraticOption
   given.set("b", o.b);
   given.set("c", o.c);
   return call<"_contrib_quadratic">({&data}, given, where, o.name);
+}
+F::Tensors F::contrib_operators::quantize(const Tensor& data, const Tensor& min_range,
+                                          const Tensor& max_range, const QuantizeOptions& o, Where where) {
+  CallAttributes<1> given;
+  given.set("out_type", o.out_type);
+  return call_all<"_contrib_quantize">({&data, &min_range, &max_range}, given, where, o.name);
+}
+F::Tensors F::contrib_operators::quantize_v2(const Tensor& data, const QuantizeV2Options& o, Where where) {
+  CallAttributes<3> given;
+  given.set("out_type", o.out_type);
+  given.set("min_calib_range", o.min_calib_range);
+  given.set("max_calib_range", o.max_calib_range);
+  return call_all<"_contrib_quantize_v2">({&data}, given, where, o.name);
+}
+F::Tensors F::contrib_operators::quantized_act(const Tensor& data, const Tensor& min_data,
+                                               const Tensor& max_data, const QuantizedActOptions& o,
+                                               Where where) {
+  CallAttributes<1> given;
+  given.set("act_type", ir::AttrValue(o.act_type));
+  return call_all<"_contrib_quantized_act">({&data, &min_data, &max_data}, given, where, o.name);
+}
+F::Tensors F::contrib_operators::quantized_concat(const Tensors& data, const QuantizedConcatOptions& o,
+                                                  Where where) {
+  CallAttributes<1> given;
+  given.set("dim", o.dim);
+  return call_list_all<"_contrib_quantized_concat">(data, given, where, o.name);
+}
+F::Tensors F::contrib_operators::quantized_elemwise_add(const Tensor& lhs, const Tensor& rhs,
+                                                        const Tensor& lhs_min, const Tensor& lhs_max,
+                                                        const Tensor& rhs_min, const Tensor& rhs_max,
+                                                        const QuantizedElemwiseAddOptions& o, Where where) {
+  CallAttributes<2> given;
+  given.set("min_calib_range", o.min_calib_range);
+  given.set("max_calib_range", o.max_calib_range);
+  return call_all<"_contrib_quantized_elemwise_add">({&lhs, &rhs, &lhs_min, &lhs_max, &rhs_min, &rhs_max},
+                                                     given, where, o.name);
+}
+F::Tensors F::contrib_operators::quantized_elemwise_mul(const Tensor& lhs, const Tensor& rhs,
+                                                        const Tensor& lhs_min, const Tensor& lhs_max,
+                                                        const Tensor& rhs_min, const Tensor& rhs_max,
+                                                        const QuantizedElemwiseMulOptions& o, Where where) {
+  CallAttributes<3> given;
+  given.set("enable_float_output", o.enable_float_output);
+  given.set("min_calib_range", o.min_calib_range);
+  given.set("max_calib_range", o.max_calib_range);
+  return call_all<"_contrib_quantized_elemwise_mul">({&lhs, &rhs, &lhs_min, &lhs_max, &rhs_min, &rhs_max},
+                                                     given, where, o.name);
+}
+F::Tensors F::contrib_operators::quantized_embedding(const Tensor& data, const Tensor& weight,
+                                                     const Tensor& min_weight, const Tensor& max_weight,
+                                                     const QuantizedEmbeddingOptions& o, Where where) {
+  CallAttributes<2> given;
+  given.set("input_dim", ir::AttrValue(o.input_dim));
+  given.set("output_dim", ir::AttrValue(o.output_dim));
+  return call_all<"_contrib_quantized_embedding">({&data, &weight, &min_weight, &max_weight}, given, where,
+                                                  o.name);
+}
+F::Tensors F::contrib_operators::quantized_flatten(const Tensor& data, const Tensor& min_data,
+                                                   const Tensor& max_data, Where where) {
+  return call_all<"_contrib_quantized_flatten">({&data, &min_data, &max_data}, CallAttributes<1>(), where);
+}
+F::Tensors F::contrib_operators::quantized_pooling(const Tensor& data, const Tensor& min_data,
+                                                   const Tensor& max_data, const QuantizedPoolingOptions& o,
+                                                   Where where) {
+  CallAttributes<8> given;
+  given.set_tuple("kernel", o.kernel);
+  given.set("pool_type", o.pool_type);
+  given.set("global_pool", o.global_pool);
+  given.set("pooling_convention", o.pooling_convention);
+  given.set_tuple("stride", o.stride);
+  given.set_tuple("pad", o.pad);
+  given.set("count_include_pad", o.count_include_pad);
+  given.set("layout", o.layout);
+  return call_all<"_contrib_quantized_pooling">({&data, &min_data, &max_data}, given, where, o.name);
+}
+F::Tensors F::contrib_operators::requantize(const Tensor& data, const Tensor& min_range,
+                                            const Tensor& max_range, const RequantizeOptions& o,
+                                            Where where) {
+  CallAttributes<3> given;
+  given.set("out_type", o.out_type);
+  given.set("min_calib_range", o.min_calib_range);
+  given.set("max_calib_range", o.max_calib_range);
+  return call_all<"_contrib_requantize">({&data, &min_range, &max_range}, given, where, o.name);
 }
 Tensor F::npx::relu(const Tensor& data, Where where) { return np_call<"_npx_relu">({&data}, where); }
 Tensor F::npx::sigmoid(const Tensor& data, Where where) { return np_call<"_npx_sigmoid">({&data}, where); }

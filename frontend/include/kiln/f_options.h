@@ -276,6 +276,13 @@ struct ArangeLikeOptions {
   std::string name = {};  ///< of the node
 };
 
+/// Arguments of F::contrib::calibrate_entropy.
+struct CalibrateEntropyOptions {
+  /// The number of integers of the range, 1 to N. Default: 255.
+  std::optional<std::int64_t> num_quantized_bins = {};
+  std::string name = {};  ///< of the node
+};
+
 /// Arguments of F::contrib::quadratic.
 struct QuadraticOptions {
   /// The coefficient of x^2. Default: 0.0.
@@ -286,9 +293,104 @@ struct QuadraticOptions {
   std::optional<Number> c = {};
   std::string name = {};  ///< of the node
 };
+
+/// Arguments of F::contrib::quantize.
+struct QuantizeOptions {
+  /// The dtype of the integers. Default: uint8.
+  std::optional<std::string> out_type = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::quantize_v2.
+struct QuantizeV2Options {
+  /// The dtype of the integers; auto: uint8 if min_calib_range is 0 or more, else int8. Default: int8.
+  std::optional<std::string> out_type = {};
+  /// The least number of the result's range, from calibration, or None.
+  std::optional<Number> min_calib_range = {};
+  /// The greatest number of the result's range, from calibration, or None.
+  std::optional<Number> max_calib_range = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::quantized_act.
+struct QuantizedActOptions {
+  /// The function. Only relu is supported; others throw. Required.
+  std::string act_type = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::quantized_concat.
+struct QuantizedConcatOptions {
+  /// The joined axis; negative: from the end. Default: 1.
+  std::optional<std::int64_t> dim = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::quantized_elemwise_add.
+struct QuantizedElemwiseAddOptions {
+  /// The least number of the result's range, from calibration, or None.
+  std::optional<Number> min_calib_range = {};
+  /// The greatest number of the result's range, from calibration, or None.
+  std::optional<Number> max_calib_range = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::quantized_elemwise_mul.
+struct QuantizedElemwiseMulOptions {
+  /// Whether the result is numbers, without a range. Default: False.
+  std::optional<bool> enable_float_output = {};
+  /// The least number of the result's range, from calibration, or None.
+  std::optional<Number> min_calib_range = {};
+  /// The greatest number of the result's range, from calibration, or None.
+  std::optional<Number> max_calib_range = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::quantized_embedding.
+struct QuantizedEmbeddingOptions {
+  /// V, the number of rows of weight, 1 or more. Required.
+  std::int64_t input_dim = 0;
+  /// D, the number of elements of a row, 1 or more. Required.
+  std::int64_t output_dim = 0;
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::quantized_pooling.
+struct QuantizedPoolingOptions {
+  /// The extents of the window, one for each spatial axis. Unused with global_pool. Default: ().
+  Shape kernel = {};
+  /// The reduction. Default: max.
+  std::optional<std::string> pool_type = {};
+  /// Whether the window is the whole image, without padding. Default: False.
+  std::optional<bool> global_pool = {};
+  /// valid: only windows within the padded image. full: also a last window that reaches beyond it. same
+  /// throws. Default: valid.
+  std::optional<std::string> pooling_convention = {};
+  /// The distance of windows, one number for each spatial axis, 1 or more. (): 1. Default: ().
+  Shape stride = {};
+  /// Padding on both sides of each spatial axis, 0 or more. (): 0. Default: ().
+  Shape pad = {};
+  /// Whether an average counts the padding in its window. None: it does.
+  std::optional<bool> count_include_pad = {};
+  /// The order of the axes of data and result. None and orders that begin with NC are supported; others
+  /// throw.
+  std::optional<std::string> layout = {};
+  std::string name = {};  ///< of the node
+};
+
+/// Arguments of F::contrib::requantize.
+struct RequantizeOptions {
+  /// The dtype of the integers; auto: uint8 if min_calib_range is 0 or more, else int8. Default: int8.
+  std::optional<std::string> out_type = {};
+  /// The least number of the result's range, from calibration, or None.
+  std::optional<Number> min_calib_range = {};
+  /// The greatest number of the result's range, from calibration, or None.
+  std::optional<Number> max_calib_range = {};
+  std::string name = {};  ///< of the node
+};
 // end of what tools/reference writes.
 
-/// Arguments of F::FullyConnected and npx::fully_connected.
+/// Arguments of F::FullyConnected, F::contrib::quantized_fully_connected and npx::fully_connected.
 struct FullyConnectedOptions {
   /// O, the number of units, 1 or more. Required.
   std::int64_t num_hidden = 0;
@@ -300,7 +402,7 @@ struct FullyConnectedOptions {
   std::string name = {};  ///< of the node
 };
 
-/// Arguments of F::Convolution and npx::convolution.
+/// Arguments of F::Convolution, F::contrib::quantized_conv and npx::convolution.
 struct ConvolutionOptions {
   /// The extents of the window, one for each spatial axis. Required.
   Shape kernel = {};
@@ -424,12 +526,17 @@ struct BatchNormOptions {
   std::string name = {};  ///< of the node
 };
 
-/// Arguments of F::contrib().quantized_batch_norm.
+/// Arguments of F::contrib::quantized_batch_norm.
 struct QuantizedBatchNormOptions {
+  /// Added to the variance. Default: 0.001.
   std::optional<Number> eps = {};
+  /// Whether gamma counts as 1, and has the gradient 0. Default: True.
   std::optional<bool> fix_gamma = {};
+  /// The axis of the channels; negative from the end. Default: 1.
   std::optional<std::int64_t> axis = {};
+  /// The least number of the result's range, from calibration, or None.
   double min_calib_range = 0;
+  /// The greatest number of the result's range, from calibration, or None.
   double max_calib_range = 0;
   std::string name = {};  ///< of the node
 };
