@@ -108,8 +108,8 @@ std::span<const OpDef> fused_ops() {
                    "calibrated range r = d s and s is one number for all channels.",
                .source = "MXNet 1.9.1 (src/operator/subgraph/mkldnn/mkldnn_conv.cc), as get_backend_symbol "
                          "and quantize_net write it. A quantised result with a summand is clipped to the "
-                         "dtype of the summand, and then has the bits of its own dtype. The filters of group "
-                         "g are rounded with s[g], those of one group with their own.",
+                         "dtype of the summand, and then has the bits of its own dtype. With several groups "
+                         "the filters of group g are rounded with s[g], with one group each with its own.",
            },
        .inputs = {"data"},
        .variadic = true,
