@@ -313,7 +313,7 @@ TEST_CASE("with Precision::bf16 a GPU has the CPU's bits") {
   const Compute computes[] = {
       [](const Tensors& in) { return F::dot(in[0], in[1]); },
       [](const Tensors& in) {
-        return F::batch_dot(in[0].reshape({2, 10, -1}), in[1].reshape({2, -1, 30}));
+        return F::batch_dot(in[0].reshape({2, 10, -1}), in[1].reshape({2, 350, -1}));
       },
       [](const Tensors& in) {
         const Tensor images = in[0].reshape({1, 10, 20, 35}), filters = in[1].reshape({105, 10, 2, 5});
