@@ -17,7 +17,8 @@ struct LlvmTarget {
   std::string triple, cpu, features;
 };
 
-/// This thread's machine of a target, made at first use. Machines are not thread-safe, and cost a millisecond to make.
+/// This thread's machine of a target, made at first use. Machines are not thread-safe, and cost a millisecond
+/// to make.
 llvm::TargetMachine& machine_for(const LlvmTarget& target);
 /// Makes the module one of the machine's.
 void set_machine(llvm::Module& module, const llvm::TargetMachine& machine);

@@ -10,7 +10,7 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/TargetParser/Host.h>
 
-#include <atomic>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -39,9 +39,13 @@ CpuRequest request_from_environment() {
   fail("KILN_TARGET_CPU={} is not known; use {}", name, known_names);
 }
 
-std::atomic<CpuRequest>& chosen() {
-  return once<[] { return std::atomic<CpuRequest>(request_from_environment()); }>();
+/// The number of a request in the table, from 1 on.
+std::uint8_t key_of(const CpuRequest& request) {
+  for (std::size_t i = 0; i < std::size(requests); ++i)
+    if (requests[i].second == request) return static_cast<std::uint8_t>(i + 1);
+  fail_internal("an instruction set is not in the table");
 }
+CpuRequest process_cpu() { return requests[process_cpu_key() - 1].second; }
 
 bool host_has(std::initializer_list<const char*> features) {
   const llvm::StringMap<bool>& host = once<[] { return llvm::sys::getHostCPUFeatures(); }>();
@@ -83,13 +87,16 @@ CpuTarget target_of(const CpuRequest& request) {
 
 }  // namespace
 
-std::string_view CpuTarget::name() const {
-  for (const auto& [name, request] : requests)
-    if (request == CpuRequest{isa, vnni}) return name;
-  fail_internal("an instruction set has no name");
-}
+std::string_view CpuTarget::name() const { return requests[key_of({isa, vnni}) - 1].first; }
 
-CpuRequest process_cpu() { return chosen().load(std::memory_order_relaxed); }
+constinit std::atomic<std::uint8_t> detail::cpu_key = 0;
+
+std::uint8_t detail::first_cpu_key() {
+  std::uint8_t none = 0;
+  const std::uint8_t key = key_of(request_from_environment());
+  // Another thread may have set one.
+  return cpu_key.compare_exchange_strong(none, key, std::memory_order_relaxed) ? key : none;
+}
 
 CpuTarget select_cpu(Isa request) {
   return target_of(resolved(request == Isa::host ? process_cpu() : CpuRequest{request}));
@@ -114,7 +121,7 @@ void set_target_cpu(std::string_view name) {
   const std::optional<codegen::CpuRequest> request = codegen::request_of(name);
   if (!request) fail("the instruction set '{}' is not known; use {}", name, codegen::known_names);
   codegen::target_of(codegen::resolved(*request));  // throws where the machine lacks it
-  codegen::chosen() = *request;
+  codegen::detail::cpu_key.store(codegen::key_of(*request), std::memory_order_relaxed);
 }
 
 }  // namespace kiln

@@ -1,5 +1,7 @@
 // The instruction sets of CPUs that kernels may be compiled for.
 #pragma once
+#include <atomic>
+#include <cstdint>
 
 namespace kiln {
 
@@ -15,8 +17,18 @@ struct CpuRequest {
 
   bool operator==(const CpuRequest&) const = default;
 };
-/// The request of set_target_cpu() or KILN_TARGET_CPU. Throws kiln::Error when KILN_TARGET_CPU is not known.
-CpuRequest process_cpu();
+namespace detail {
+/// The request of the process as a key; 0 before the first one.
+extern constinit std::atomic<std::uint8_t> cpu_key;
+std::uint8_t first_cpu_key();
+}  // namespace detail
+
+/// A number for each request, never 0: the one of set_target_cpu() or KILN_TARGET_CPU. Throws kiln::Error
+/// when KILN_TARGET_CPU is not known. Every eager call asks.
+inline std::uint8_t process_cpu_key() {
+  const std::uint8_t key = detail::cpu_key.load(std::memory_order_relaxed);
+  return key != 0 ? key : detail::first_cpu_key();
+}
 
 }  // namespace codegen
 }  // namespace kiln

@@ -23,9 +23,10 @@ std::vector<Tensor> invoke_all(const OpCall& call);
 /// numbers start from `random`: null for counters of the thread's stream.
 void run_on_arrays(const OpCall& call, std::span<Tensor> outputs, const RandomState* random = nullptr);
 
-/// The same for attributes in a file or graph, without the casts of amp::init(). `given` are the attributes in the program, which exported
-/// files show; the operator's defaults complete them. `bodies` are a control flow operator's subgraphs. The
-/// default `name` is the operator's name in lower case with a number. `np_shape` is as in ir::Node.
+/// The same for attributes in a file or graph, without the casts of amp::init(). `given` are the attributes
+/// in the program, which exported files show; the operator's defaults complete them. `bodies` are a control
+/// flow operator's subgraphs. The default `name` is the operator's name in lower case with a number.
+/// `np_shape` is as in ir::Node.
 std::vector<Tensor> invoke(const ir::OpDef& op, std::span<const Tensor> inputs, const ir::Attrs& given,
                            std::source_location where, std::string name = {},
                            std::span<const ir::SubgraphPtr> bodies = {}, bool np_shape = false);

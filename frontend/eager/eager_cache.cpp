@@ -84,13 +84,8 @@ void build_key(Key& key, const OpCall& call, bool with_values) {
   key.add(&call.op);
   const bool train = call.op.train_sensitive && is_training();
   const Device device = device_of(call);
-  const codegen::CpuRequest cpu = codegen::process_cpu();
-  const std::uint8_t flags[] = {static_cast<std::uint8_t>(cpu.isa),
-                                cpu.vnni,
-                                static_cast<std::uint8_t>(precision_on(device)),
-                                with_values,
-                                call.np_shape,
-                                train};
+  const std::uint8_t flags[] = {codegen::process_cpu_key(), static_cast<std::uint8_t>(precision_on(device)),
+                                with_values, call.np_shape, train};
   key.add(flags);
   key.add(static_cast<std::uint32_t>(call.given.size()));
   for (const ir::Attrs::Item& item : call.given) {
