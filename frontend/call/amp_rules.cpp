@@ -2,6 +2,7 @@
 #include "frontend/call/amp_rules.h"
 
 #include "frontend/call/invoke.h"
+#include "frontend/call/trace.h"
 #include "runtime/dtype_table.h"
 #include "runtime/fail.h"
 
@@ -66,9 +67,13 @@ const ir::OpDef& operator_named(const std::string& name) {
   fail("amp::init() names '{}', which is no operator of Kiln; `kiln ops` lists them", name);
 }
 
+/// Whether the dtype of `t` is not known before a symbol is bound. A parameter of unknown shape in a call has
+/// one.
 bool is_symbol(const Tensor& t) {
   const detail::Array* const array = TensorAccess::array(t).get();
-  return !array || (array->traced() && !array->shape_known);
+  if (!array || !array->traced()) return !array;
+  const bool is_parameter = array->value.node->is_variable() && array->trace && array->trace->shapes_known();
+  return !array->shape_known && !is_parameter;
 }
 
 }  // namespace

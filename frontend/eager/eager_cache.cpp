@@ -84,8 +84,9 @@ void build_key(Key& key, const OpCall& call, bool with_values) {
   key.add(&call.op);
   const bool train = call.op.train_sensitive && is_training();
   const Device device = device_of(call);
-  const std::uint8_t flags[] = {codegen::process_cpu_key(), static_cast<std::uint8_t>(precision_on(device)),
-                                with_values, call.np_shape, train};
+  // Of the size of a register.
+  const std::uint8_t flags[8] = {codegen::process_cpu_key(), static_cast<std::uint8_t>(precision_on(device)),
+                                 with_values, call.np_shape, train};
   key.add(flags);
   key.add(static_cast<std::uint32_t>(call.given.size()));
   for (const ir::Attrs::Item& item : call.given) {

@@ -56,11 +56,16 @@ void fused_shape(ShapeFacts& f, const Attrs&) {
 int convolution_outputs(const Attrs& a) { return is_quantized(a) ? 3 : 1; }
 int dense_outputs(const Attrs& a) { return is_quantized(a) && !a.boolean("enable_float_output") ? 3 : 1; }
 
-std::optional<DType> convolution_dtype(std::size_t input, const Attrs& a, Bodies) {
-  return is_quantized(a) && input > 0 ? std::optional(DType::f32) : std::nullopt;
+/// Quantised data and summands may be int8 or uint8; undeclared ones count as int8.
+std::optional<DType> convolution_dtype(std::size_t input, const Attrs& a, Bodies bodies) {
+  if (!is_quantized(a)) return {};
+  const bool is_summand =
+      input + 1 == bodies[0]->inputs.size() && fused_convolution(a, *bodies[0]).sum != nullptr;
+  return input == 0 || is_summand ? DType::i8 : DType::f32;
 }
 std::optional<DType> dense_dtype(std::size_t input, const Attrs& a, Bodies bodies) {
-  if (!is_quantized(a) || input == 0) return {};
+  if (!is_quantized(a)) return {};
+  if (input == 0) return DType::i8;
   return input < bodies[0]->inputs.size() && !weight_is_float(a) ? DType::i8 : DType::f32;
 }
 

@@ -2,6 +2,7 @@
 #include "golden_files.h"
 
 #include <catch2/catch.hpp>
+#include <fstream>
 
 using namespace kiln;
 using golden::error_of;
@@ -48,10 +49,16 @@ TEST_CASE("fused operators get the names of their attributes in MXNet 1.9.1", "[
   CHECK(golden::read_text("fused-symbol.json") == golden::read_text(folder + "fused-symbol.json"));
   convert_model(folder + "fused-symbol.json", "again");
   CHECK(golden::read_text("again-symbol.json") == golden::read_text(folder + "fused-symbol.json"));
-  // The error of a file that does not run names every operator that is missing.
-  const std::string error = error_of([&] { Model::load(folder + "fused-1.5-symbol.json"); });
-  CHECK_THAT(error, Catch::Contains("fused-1.5-symbol.json: Kiln lacks some of its operators"));
-  CHECK_THAT(error, Catch::Contains("2 nodes: '_sg_mkldnn_conv'") &&
-                        Catch::Contains("2 nodes: '_sg_mkldnn_fully_connected'") &&
+}
+
+TEST_CASE("the error of a file that does not run names every operator that is missing", "[convert]") {
+  std::string text = golden::read_text(KILN_TEST_SOURCES "/formats/symbols/fused-1.5-symbol.json");
+  for (std::size_t at = 0; (at = text.find("_sg_mkldnn_", at)) != text.npos;)
+    text.replace(at, std::string_view("_sg_mkldnn_").size(), "_sg_other_");
+  std::ofstream("lacking-symbol.json") << text;
+  const std::string error = error_of([&] { Model::load("lacking-symbol.json"); });
+  CHECK_THAT(error, Catch::Contains("lacking-symbol.json: Kiln lacks some of its operators"));
+  CHECK_THAT(error, Catch::Contains("2 nodes: '_sg_other_conv'") &&
+                        Catch::Contains("2 nodes: '_sg_other_fully_connected'") &&
                         Catch::Contains("'sg_mkldnn_conv_bn_act_0'"));
 }
