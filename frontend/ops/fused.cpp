@@ -56,12 +56,15 @@ void fused_shape(ShapeFacts& f, const Attrs&) {
 int convolution_outputs(const Attrs& a) { return is_quantized(a) ? 3 : 1; }
 int dense_outputs(const Attrs& a) { return is_quantized(a) && !a.boolean("enable_float_output") ? 3 : 1; }
 
-std::optional<DType> convolution_dtype(std::size_t input, const Attrs& a, Bodies) {
-  return is_quantized(a) && input > 0 ? std::optional(DType::f32) : std::nullopt;
+std::optional<DType> convolution_dtype(std::size_t input, const Attrs& a, Bodies bodies) {
+  if (!is_quantized(a)) return {};
+  const bool is_summand = a.boolean("with_sum") && input + 1 == bodies[0]->inputs.size();
+  return input == 0 || is_summand ? DType::i8 : DType::f32;
 }
 std::optional<DType> dense_dtype(std::size_t input, const Attrs& a, Bodies bodies) {
-  if (!is_quantized(a) || input == 0) return {};
-  return input < bodies[0]->inputs.size() && !weight_is_float(a) ? DType::i8 : DType::f32;
+  if (!is_quantized(a)) return {};
+  const bool is_integer = input == 0 || (input < bodies[0]->inputs.size() && !weight_is_float(a));
+  return is_integer ? DType::i8 : DType::f32;
 }
 
 AttrSpec flag(std::string_view name, std::string_view sentence) { return bool_attr(name, false, sentence); }
