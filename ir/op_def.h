@@ -73,8 +73,8 @@ struct OpDef {
   /// Replaces `count_attr` for an operator with bodies that tell the number of its inputs. Throws for bodies
   /// that the operator does not run.
   std::size_t (*inputs_with)(const Attrs& a, Bodies bodies) = nullptr;
-  /// The first inputs are the variables of the body, in order, and an auxiliary state of a node of the body
-  /// is one of this operator, which does not update it.
+  /// The first inputs are the variables of the body, in order. An auxiliary state of its nodes counts as one of
+  /// this operator, which does not update it.
   bool shows_aux = false;
 
   /// A gradient that the operator defines, where the primitives' rules would give another function than
