@@ -45,6 +45,8 @@ class WidenedBytes {
   }
 
   bool is_signed() const { return is_signed_; }
+  /// The array, widened to f32 instead.
+  mlir::Value floats(mlir::OpBuilder& builder) const { return floats_of(builder, array_); }
   /// The array before it was widened.
   mlir::Value bytes(mlir::OpBuilder& builder) const { return bytes_of(builder, array_, false); }
   /// The array before it was widened, signed bytes as unsigned ones.
@@ -77,6 +79,19 @@ class WidenedBytes {
     copy->getResult(0).setType(mlir::RankedTensorType::get(ir::ranked(v).getShape(), type));
     if (auto pad = llvm::dyn_cast<ir::PadOp>(copy))
       pad.setValueAttr(builder.getIntegerAttr(type, moves ? offset_of_unsigned : 0));
+    return copy->getResult(0);
+  }
+
+  static mlir::Value floats_of(mlir::OpBuilder& builder, mlir::Value v) {
+    mlir::Operation* const op = v.getDefiningOp();
+    const auto type = mlir::RankedTensorType::get(ir::ranked(v).getShape(), builder.getF32Type());
+    if (auto cast = llvm::dyn_cast<ir::CastOp>(op))
+      return ir::CastOp::create(builder, op->getLoc(), type, cast.getX());
+    mlir::IRMapping map;
+    map.map(op->getOperand(0), floats_of(builder, op->getOperand(0)));
+    mlir::Operation* const copy = builder.clone(*op, map);
+    copy->getResult(0).setType(type);
+    if (auto pad = llvm::dyn_cast<ir::PadOp>(copy)) pad.setValueAttr(builder.getF32FloatAttr(0));
     return copy->getResult(0);
   }
 
@@ -174,6 +189,26 @@ std::optional<ByteFactors> byte_factors(mlir::OpBuilder& builder, ir::Convolutio
   factors.lhs = in_whole_words(builder, factors.lhs, 1);
   factors.rhs = in_whole_words(builder, factors.rhs, 1);
   return factors;
+}
+
+ir::ConvolutionOp replace_by_f32(mlir::OpBuilder& builder, ir::ConvolutionOp op) {
+  const Widened widened(op.getX(), op.getW());
+  constexpr std::int64_t max_product = 255 * 128, exact = 1 << 24;
+  const std::int64_t products =
+      mlir::ShapedType::getNumElements(ir::ranked(op.getW()).getShape().drop_front());
+  if (!widened || products * max_product >= exact) return {};
+  mlir::IRMapping map;
+  map.map(op.getX(), widened.lhs->floats(builder));
+  map.map(op.getW(), widened.rhs->floats(builder));
+  auto floats = llvm::cast<ir::ConvolutionOp>(builder.clone(*op, map));
+  floats.getResult().setType(mlir::RankedTensorType::get(op.getType().getShape(), builder.getF32Type()));
+  // A sum is +0 if it is 0, as in i32. Casts that nothing uses any more are dead.
+  for (mlir::Operation* user : op->getUsers())
+    if (auto cast = llvm::dyn_cast<ir::CastOp>(user); cast && cast.getType() == floats.getType())
+      cast.replaceAllUsesWith(floats.getResult());
+  op.replaceAllUsesWith(ir::CastOp::create(builder, op.getLoc(), op.getType(), floats).getResult());
+  op.erase();
+  return floats;
 }
 
 }  // namespace kiln::passes

@@ -21,6 +21,11 @@ struct ByteFactors {
   mlir::Value corrected(mlir::OpBuilder& builder, mlir::Value product) const;
 };
 
+/// Replaces a convolution of bytes that has no factors, as few channels of a group are no words, by the same
+/// one of f32, which is returned. Applies if each of its sums is an integer below 2^24, so that f32 is exact
+/// in any order. Users that convert the sums to f32 read them as they are. Null for others.
+ir::ConvolutionOp replace_by_f32(mlir::OpBuilder& builder, ir::ConvolutionOp op);
+
 /// Nothing for contractions of other values. New operations are inserted by `builder`.
 std::optional<ByteFactors> byte_factors(mlir::OpBuilder& builder, ir::DotOp op);
 std::optional<ByteFactors> byte_factors(mlir::OpBuilder& builder, ir::ConvolutionOp op);

@@ -141,6 +141,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     mlir::OpBuilder builder(op);
     if (target_.multiplies_bytes())
       if (const auto factors = byte_factors(builder, op)) return multiply_bytes(builder, op, *factors);
+    if (ir::ConvolutionOp floats = replace_by_f32(builder, op)) return pack(floats);
     switch (layout_of(op, target_)) {
       case ConvolutionLayout::lines:
         op.replaceAllUsesWith(channels_first(builder, op));

@@ -10,12 +10,12 @@ constexpr std::int64_t max_packed_growth = 1 << 20;  // bytes of results above t
 
 /// Whether equal operands always give equal results.
 bool is_function_of_operands(mlir::Operation* op) {
-  return llvm::isa<ir::PackOp, ir::ConcatenateOp, ir::ReduceOp, ir::GatherOp>(op) || ir::is_pointwise(op) ||
-         ir::is_view_op(op) || ir::is_product(op);
+  return llvm::isa<ir::PackOp, ir::PadOp, ir::ConcatenateOp, ir::ReduceOp, ir::GatherOp>(op) ||
+         ir::is_pointwise(op) || ir::is_view_op(op) || ir::is_product(op);
 }
 
-/// Whether it widens a parameter for kernels that read it in panels, or that reduce it: the wide array is none
-/// in memory, or one that the call needs.
+/// Whether it widens a parameter for kernels that read it in panels, or that reduce it: the wide array is
+/// none in memory, or one that the call needs.
 bool is_widening_of_weights(mlir::Operation* op) {
   return llvm::isa<ir::CastOp>(op) &&
          ir::ranked(op->getOperand(0)).getElementTypeBitWidth() <

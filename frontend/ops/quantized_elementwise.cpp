@@ -75,6 +75,9 @@ void quantized_concat_shape(ShapeFacts& f, const Attrs& a) {
   f.in = all;
   ranges_are_single(f, count);
 }
+std::optional<DType> dtype_of_concat(std::size_t input, const Attrs& a) {
+  return input < static_cast<std::size_t>(count_of(a, "num_args")) ? DType::i8 : DType::f32;
+}
 
 // Pairs.
 
@@ -229,7 +232,8 @@ std::span<const OpDef> quantized_elementwise_ops() {
        .output_names = names_of_outputs,
        .compose = quantized_concat,
        .stops_gradient = true,
-       .shape_rule = quantized_concat_shape},
+       .shape_rule = quantized_concat_shape,
+       .undeclared_dtype = dtype_of_concat},
       {.name = "_contrib_quantized_elemwise_add",
        .summary = "The sum of two arrays of 8-bit integers, by their ranges.",
        .reference =

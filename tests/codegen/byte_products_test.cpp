@@ -175,13 +175,39 @@ TEST_CASE("sums of bytes wrap", "[byte_products]") {
   check(dense, x, w, std::vector<std::int64_t>(6, wrapped));
 }
 
-TEST_CASE("weights of bytes are packed once, and again after a change", "[byte_products]") {
-  const Tensor x = bytes({5, 64}, DType::i8, 10), w = bytes({48, 64}, DType::i8, 11);
-  WithWeights net(w, dense);
-  net.hybridize();
-  net(x);
-  net(x);
-  const Profile profile;
-  net(x);
-  for (const Profile::Kernel& k : profile.kernels()) CHECK_THAT(k.name, !Catch::Contains("pack"));
+TEST_CASE("weights of bytes are padded and packed once", "[byte_products]") {
+  // Whole words, and rows that are padded: the data too.
+  for (const std::int64_t k : {64, 67}) {
+    const Tensor x = bytes({5, k}, DType::i8, 10), w = bytes({48, k}, DType::i8, 11);
+    WithWeights net(w, dense);
+    const Tensor y = net(x);
+    net.hybridize();
+    CHECK(same_bits(net(x), y));
+    const std::uint64_t before = stats().prepacked;
+    const Profile profile;
+    CHECK(same_bits(net(x), y));
+    CHECK(stats().prepacked == before);
+    for (const Profile::Kernel& kernel : profile.kernels())
+      CHECK_THAT(kernel.name, !Catch::Contains("_weight"));
+  }
+}
+
+TEST_CASE("a depthwise convolution of bytes has the kernels of float32", "[byte_products]") {
+  const Tensor x = bytes({1, 24, 20, 20}, DType::u8, 12), w = bytes({24, 1, 3, 3}, DType::i8, 13);
+  check(convolution(w, 1, 1, 24), x, w, convolution_by_hand(x, w, 1, 1, 24));
+  const auto kernels = [&](const Tensor& input, const Tensor& weights, const WithWeights::Body& body) {
+    WithWeights net(weights, body);
+    net.hybridize();
+    net(input);
+    const Profile profile;
+    net(input);
+    return profile.kernels().size();
+  };
+  const auto floats = [](F& F, const Tensor& x, const Tensor& w) {
+    return F.Convolution(
+        x, w, {.kernel = {3, 3}, .pad = {1, 1}, .num_filter = 24, .num_group = 24, .no_bias = true});
+  };
+  // One more: the data in float32.
+  CHECK(kernels(x, w, convolution(w, 1, 1, 24)) <=
+        kernels(x.astype(DType::f32), w.astype(DType::f32), floats) + 1);
 }

@@ -31,8 +31,8 @@ struct Call {
   Call(const Subject& subject, const Case& c, std::uint32_t outputs) {
     Graph graph;
     std::vector<graphs::Ref> refs;
-    for (std::size_t i = 0; i < subject.sample->inputs.size(); ++i) {
-      const Input& input = subject.sample->inputs[i];
+    for (std::size_t i = 0; i < subject.sample.inputs.size(); ++i) {
+      const Input& input = subject.sample.inputs[i];
       const Shape& shape = i == c.input ? c.shape : input.shape;
       const std::string name = fmt::format("in{}", i);
       graphs::Values values = input.values;
@@ -43,8 +43,8 @@ struct Call {
       variables.push_back(sym::var(name));
       shapes[name] = shape;
     }
-    const graphs::Ref node = graph.add(subject.op, "node", refs, subject.sample->attrs);
-    graph.nodes[node.node].subgraphs = subject.sample->subgraphs;
+    const graphs::Ref node = graph.add(subject.op, "node", refs, subject.sample.attrs);
+    graph.nodes[node.node].subgraphs = subject.sample.subgraphs;
     for (std::uint32_t k = 0; k < outputs; ++k) graph.outputs.push_back({node.node, k});
     std::string json = to_json(graph);
     if (c.numpy) json.replace(json.rfind('}'), 1, ", \"attrs\": {\"is_np_shape\": [\"int\", 1]}}");
@@ -115,9 +115,9 @@ void for_each_call(std::size_t part, std::size_t parts, Check check) {
     if (number++ % parts != part) continue;
     const auto found = answers.find(subject.key);
     if (found == answers.end()) continue;  // another test reports it
-    graphs::Node node{.op = subject.op, .name = "node", .attrs = subject.sample->attrs};
-    node.inputs.resize(subject.sample->inputs.size());
-    node.subgraphs = subject.sample->subgraphs;
+    graphs::Node node{.op = subject.op, .name = "node", .attrs = subject.sample.attrs};
+    node.inputs.resize(subject.sample.inputs.size());
+    node.subgraphs = subject.sample.subgraphs;
     const std::uint32_t outputs = graphs::outputs_of(node);
     for (const Case& c : found->second) {
       INFO(subject.key);
@@ -140,7 +140,7 @@ void check_part(std::size_t part, std::size_t parts) {
     CHECK(eager.answer.str() == inferred.answer.str());
     CHECK(recorded.answer.str() == inferred.answer.str());
     for (const Kiln* kiln : {&inferred, &eager, &recorded})
-      check_message(kiln->error, !subject.sample->subgraphs.empty());
+      check_message(kiln->error, !subject.sample.subgraphs.empty());
   });
 }
 

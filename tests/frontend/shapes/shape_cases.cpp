@@ -65,6 +65,14 @@ std::string way_of(const Sample& sample) {
   return way;
 }
 
+/// The sample in the first of the dtypes that its operator is called with, if f32 is none of them.
+Sample in_own_dtype(Sample sample, const std::vector<DType>& dtypes) {
+  if (dtypes.empty() || std::find(dtypes.begin(), dtypes.end(), DType::f32) != dtypes.end()) return sample;
+  for (Input& input : sample.inputs)
+    if (!input.dtype) input.dtype = dtypes.front();
+  return sample;
+}
+
 bool is_subject(const Sample& sample) {
   return !sample.large && !sample.inputs.empty() &&
          std::none_of(sample.inputs.begin(), sample.inputs.end(),
@@ -82,8 +90,11 @@ std::vector<Subject> subjects() {
       if (!known.contains(op)) continue;
       std::set<std::string> ways;
       for (const Sample& sample : row.samples)
-        if (ways.size() < max_subjects && is_subject(sample) && ways.insert(way_of(sample)).second)
-          list.push_back({op, &sample, row.states, key_of(op, sample)});
+        if (ways.size() < max_subjects && is_subject(sample) && ways.insert(way_of(sample)).second) {
+          Sample own = in_own_dtype(sample, row.dtypes);
+          std::string key = key_of(op, own);
+          list.push_back({op, std::move(own), row.states, std::move(key)});
+        }
     }
   return list;
 }
@@ -91,12 +102,12 @@ std::vector<Subject> subjects() {
 std::string to_json_lines(const std::vector<Subject>& list) {
   std::string text;
   for (const Subject& s : list) {
-    nlohmann::ordered_json json{{"key", s.key}, {"op", s.op}, {"attrs", s.sample->attrs}};
-    for (const Input& input : s.sample->inputs) {
+    nlohmann::ordered_json json{{"key", s.key}, {"op", s.op}, {"attrs", s.sample.attrs}};
+    for (const Input& input : s.sample.inputs) {
       json["shapes"].push_back(std::vector<std::int64_t>(input.shape.begin(), input.shape.end()));
       json["dtypes"].push_back(std::string(name_of(dtype_of(input))));
     }
-    if (!s.sample->subgraphs.empty()) json["subgraphs"] = nlohmann::ordered_json::parse(s.sample->subgraphs);
+    if (!s.sample.subgraphs.empty()) json["subgraphs"] = nlohmann::ordered_json::parse(s.sample.subgraphs);
     text += json.dump() + "\n";
   }
   return text;
