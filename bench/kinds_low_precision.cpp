@@ -14,7 +14,8 @@ std::vector<Kind> low_precision_kinds() {
   const std::pair<const char*, const char*> layers[] = {{"few_rows", "few_rows"},
                                                         {"dense_parameter", "dense"},
                                                         {"convolution1", "convolution1"},
-                                                        {"convolution3", "convolution3"}};
+                                                        {"convolution3", "convolution3"},
+                                                        {"depthwise3", "depthwise3"}};
   std::vector<Kind> in_float = product_kinds(), kinds;
   std::vector<Kind> convolutions = convolution_kinds();
   std::move(convolutions.begin(), convolutions.end(), std::back_inserter(in_float));

@@ -4,8 +4,8 @@
     bench/peers/networks_onnx.py --kiln build/kiln-bench > networks.jsonl   needs torch, torchvision, onnx, onnxruntime or openvino
     bench/compare networks.jsonl
 
-Prints JSON lines, as training_torch.py does. In int8: quantised by ONNX Runtime's tool, for which OpenVINO needs ONNX Runtime too. In
-bfloat16: by OpenVINO alone, with float32 inputs and results.
+Prints JSON lines, as training_torch.py does. Networks in int8 are quantised by ONNX Runtime's tool, for OpenVINO too. In
+bfloat16 they run by OpenVINO alone, with float32 inputs and results.
 """
 import logging
 

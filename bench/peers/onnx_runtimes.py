@@ -20,9 +20,9 @@ def exported(net, inputs, any_batch=False):
 
 
 def quantized(model, inputs):
-    """The bytes of the ONNX file with QuantizeLinear and DequantizeLinear, as the tool of ONNX Runtime writes it: int8 weights
-    with a step for each channel, and uint8 activations with the range of these inputs. Of networks of images all operators that
-    have a form of 8 bits, of others the products with weights."""
+    """The bytes of the ONNX file with QuantizeLinear and DequantizeLinear, as the tool of ONNX Runtime writes it. Weights are
+    int8 with a step for each channel, activations uint8 with the range of these inputs. In networks of images all operators
+    with a form of 8 bits have it, in others the products with weights."""
     import onnx
     from onnxruntime import quantization
 
