@@ -21,7 +21,7 @@ bool prime(std::int64_t n) {
 std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds;
   for (const auto family : {row_kinds, elementwise_kinds, movement_kinds, normalization_kinds, product_kinds,
-                            convolution_kinds}) {
+                            convolution_kinds, low_precision_kinds}) {
     std::vector<Kind> more = family();
     std::move(more.begin(), more.end(), std::back_inserter(kinds));
   }
@@ -45,7 +45,7 @@ std::string name_of(const Kind& kind, const Sizes& sizes) {
 void for_each(std::uint64_t seed, const std::function<void(const Kind&, const Sizes&)>& visit) {
   for (const Kind& kind : all_kinds())
     for (int number = 0; number < workloads_a_kind; ++number) {
-      Draw draw(seed, kind.name, number);
+      Draw draw(seed, kind.same_sizes.empty() ? kind.name : kind.same_sizes, number);
       visit(kind, kind.draw(draw));
     }
 }

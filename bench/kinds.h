@@ -45,6 +45,7 @@ struct Kind {
   std::string name;
   std::function<Sizes(Draw&)> draw;
   std::function<Workload(const Sizes&)> make;
+  std::string same_sizes = {};  ///< the kind whose sizes it has; empty: its own
 };
 
 // One function per family.
@@ -54,6 +55,7 @@ std::vector<Kind> movement_kinds();
 std::vector<Kind> normalization_kinds();
 std::vector<Kind> product_kinds();
 std::vector<Kind> convolution_kinds();
+std::vector<Kind> low_precision_kinds();
 
 /// Registers ten workloads of each kind as KIND/SIZES.
 void add_kinds(std::uint64_t seed);

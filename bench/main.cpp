@@ -73,6 +73,7 @@ void add_workloads() {
   bench::add_training();
   bench::add_trainer();
   bench::add_language();
+  bench::add_low_precision();
   bench::add_calls(std::filesystem::read_symlink("/proc/self/exe").string());
 }
 

@@ -20,7 +20,7 @@ double trained_elements(const kiln::Block& net) {
 
 Workload prepared(const Make& make, bool compiled) {
   Workload w = make();
-  if (!w.program) w.net->initialize();
+  if (!w.program && !w.initialized) w.net->initialize();
   if (compiled) w.net->hybridize({.static_alloc = true, .static_shape = true});
   w.call();  // once before timing: deferred shapes, tracing, compilation
   w.call();

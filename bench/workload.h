@@ -17,6 +17,7 @@ struct Workload {
   bool many = false;  ///< the network returns several tensors
   /// Replaces the call of the network, where the workload is more than that; it has initialized the network.
   std::function<kiln::Tensor()> program = {};
+  bool initialized = false;  ///< the network's parameters have values already
 
   /// Calls the network as a program would: most workloads take one to three tensors and return one.
   kiln::Tensor call() const {
@@ -51,6 +52,7 @@ void add_transformers();
 void add_training();
 void add_trainer();
 void add_language();
+void add_low_precision();
 /// Overhead of calls and compilation. `self`: the path of this program, which is started again for each first
 /// call.
 void add_calls(const std::string& self);
@@ -87,6 +89,8 @@ inline Workload function(Function::Body body, kiln::Tensors inputs) {
 Workload mlp(int batch);
 /// Two 5x5 convolutions with pooling, three dense layers, on images of 28x28.
 Workload lenet(int batch);
+/// A layer of BERT-base, on 128 tokens.
+Workload encoder();
 /// A network of the model zoo, on one image of 224x224.
 Workload model(const std::string& name);
 

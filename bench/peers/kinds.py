@@ -7,6 +7,10 @@ PERMUTATIONS = ("transpose_to_channels_last", "transpose_to_channels_first", "tr
 DENSE = ("few_rows", "dense_parameter", "dense_argument")
 CONVOLUTIONS = ("convolution1", "convolution3", "convolution3_stride2", "depthwise3", "depthwise3_stride2",
                 "depthwise5", "grouped3", "first7_stride2", "first3_dilated")
+# In low precision (bench/low_precision.h): of DENSE and of CONVOLUTIONS.
+INT8 = ("int8_few_rows", "int8_dense"), ("int8_convolution1", "int8_convolution3", "int8_depthwise3")
+BF16 = ("bf16_few_rows", "bf16_dense"), ("bf16_convolution1", "bf16_convolution3", "bf16_depthwise3")
+BF16_OPERANDS = tuple(tuple(f"precision_{name}" for name in names) for names in BF16)
 
 # Methods of arrays, as in NumPy.
 METHODS = {

@@ -7,8 +7,11 @@ Kiln.
 
 Prints JSON lines, as training_torch.py does. THREADS and SECONDS as there; 0.1 seconds suffice. Inputs and results are
 bound once, weights are constants of the model, as in Kiln. Neither runtime has batch normalisation in training, nor has
-ONNX expm1 and log1p.
+ONNX expm1 and log1p. ONNX Runtime has no layers in bfloat16.
 """
+from functools import partial
+
+import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -28,7 +31,7 @@ def i64(*values):
     return np.array(values, np.int64)
 
 
-def step_of(nodes, inputs, constants=()):
+def step_of(nodes, inputs, constants=(), precision="f32"):
     """A step of the model of these nodes, (operator, names of inputs, attributes) each: inputs are x0, x1, ...,
     constants c0, c1, ..., and the i-th node's first result is yi."""
     made = []
@@ -38,15 +41,16 @@ def step_of(nodes, inputs, constants=()):
     types = [helper.make_tensor_value_info(f"x{i}", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
              for i, x in enumerate(inputs)]
     result = f"y{len(nodes) - 1}"
-    # Places of extremes are the one result that is no f32.
-    element = TensorProto.INT64 if nodes[-1][0].startswith("Arg") else TensorProto.FLOAT
+    # Places of extremes are int64, results of bfloat16 have its dtype; all others are float32.
+    element = (TensorProto.INT64 if nodes[-1][0].startswith("Arg") else
+               TensorProto.BFLOAT16 if inputs[0].dtype == ml_dtypes.bfloat16 else TensorProto.FLOAT)
     outputs = [helper.make_tensor_value_info(result, element, None)]
     if nodes[-1][0] == "TopK":
         outputs.append(helper.make_tensor_value_info("places", TensorProto.INT64, None))
     graph = helper.make_graph(made, "kind", types, outputs,
                               [numpy_helper.from_array(c, f"c{i}") for i, c in enumerate(constants)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
-    return onnx_runtimes.bound(model.SerializeToString(), inputs)
+    return onnx_runtimes.bound(model.SerializeToString(), inputs, precision)
 
 
 def unary(name, operator, constants=(), **attributes):
@@ -149,9 +153,36 @@ product("attention_scores", ("Transpose", "x1", {"perm": [0, 2, 1]}), ("MatMul",
 product("attention_values", multiply)
 
 
-@kind("few_rows", "dense_parameter")
-def dense(x, units):
-    return step_of([("Gemm", "x0 c0 c1", {"transB": 1})], [randn(*x)], [randn(units, x[1]), randn(units)])
+def layer(operator, attributes, shapes, dtype=np.float32, precision="f32"):
+    """A step of an operator of one input, a weight and a bias of these shapes."""
+    x, *parameters = (randn(*shape).astype(dtype) for shape in shapes)
+    return step_of([(operator, "x0 c0 c1", attributes)], [x], parameters, precision)
+
+
+def int8_layer(operator, attributes, shapes):
+    """The same by 8-bit integers. Runtimes fuse QuantizeLinear and DequantizeLinear into the operator; ONNX Runtime into
+    convolutions only if the result has 8 bits too."""
+    x, weight, bias = (randn(*shape) for shape in shapes)
+    step = np.array(np.abs(x).max() / 127, np.float32)
+    steps = np.abs(weight).reshape(len(weight), -1).max(1) / np.float32(127)
+    integers = np.rint(weight / steps.reshape(-1, *[1] * (weight.ndim - 1))).astype(np.int8)
+    zeros = np.zeros(len(weight), np.int8)
+    constants = [step, np.array(0, np.int8), integers, steps, zeros,
+                 np.rint(bias / (steps * step)).astype(np.int32), steps * step, zeros.astype(np.int32)]
+    nodes = [("QuantizeLinear", "x0 c0 c1", {}), ("DequantizeLinear", "y0 c0 c1", {}),
+             ("DequantizeLinear", "c2 c3 c4", {"axis": 0}), ("DequantizeLinear", "c5 c6 c7", {"axis": 0}),
+             (operator, "y1 y2 y3", attributes)]
+    if operator == "Conv" and not onnx_runtimes.OPENVINO:
+        nodes += [("QuantizeLinear", "y4 c8 c1", {}), ("DequantizeLinear", "y5 c8 c1", {})]
+        constants.append(np.array(5 * np.linalg.norm(weight[0]) / 127, np.float32))
+    return step_of(nodes, [x], constants)
+
+
+def dense(x, units, make=layer):
+    return make("Gemm", {"transB": 1}, [x, (units, x[1]), (units,)])
+
+
+kind("few_rows", "dense_parameter")(dense)
 
 
 @kind("dense_argument")
@@ -164,10 +195,19 @@ def window(kernel, stride, pad, dilation, groups):
             "group": groups}
 
 
-@kind(*kinds.CONVOLUTIONS)
-def convolution(x, filters, kernel, stride, pad, dilation, groups):
-    return step_of([("Conv", "x0 c0 c1", window(kernel, stride, pad, dilation, groups))], [randn(*x)],
-                   [randn(filters, x[1] // groups, kernel, kernel), randn(filters)])
+def convolution(x, filters, kernel, stride, pad, dilation, groups, make=layer):
+    return make("Conv", window(kernel, stride, pad, dilation, groups),
+                [x, (filters, x[1] // groups, kernel, kernel), (filters,)])
+
+
+kind(*kinds.CONVOLUTIONS)(convolution)
+forms = {kinds.INT8: int8_layer}
+if onnx_runtimes.OPENVINO:
+    forms[kinds.BF16] = partial(layer, dtype=ml_dtypes.bfloat16, precision="bf16")
+    forms[kinds.BF16_OPERANDS] = partial(layer, precision="bf16")
+for names, make in forms.items():
+    for of_layer, names_of_layer in zip((dense, convolution), names):
+        kind(*names_of_layer)(partial(of_layer, make=make))
 
 
 @kind("transposed_convolution")

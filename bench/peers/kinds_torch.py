@@ -4,8 +4,11 @@
     bench/peers/kinds_torch.py --kiln build/kiln-bench --seed 7 --rounds 3 > kinds.jsonl        needs torch
     bench/compare --by-kind kinds.jsonl
 
-Prints JSON lines, as training_torch.py does. THREADS and SECONDS as there; 0.1 seconds suffice.
+Prints JSON lines, as training_torch.py does. THREADS and SECONDS as there; 0.1 seconds suffice. In int8, results of
+layers are rounded to 8 bits, and then converted to float32. Kinds of Precision::bf16 are left out.
 """
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 
@@ -126,17 +129,46 @@ product("attention_scores", lambda a, b: torch.bmm(a, b.transpose(1, 2)))
 product("attention_values", torch.bmm)
 
 
-@kind(*kinds.DENSE)
-def dense(x, units):
-    data, weight, bias = randn(x), randn(units, x[1]), randn(units)
+def dense(x, units, dtype=torch.float32):
+    data, weight, bias = (randn(shape, dtype=dtype) for shape in (x, (units, x[1]), (units,)))
     return lambda: F.linear(data, weight, bias)
 
 
-@kind(*kinds.CONVOLUTIONS)
-def convolution(x, filters, kernel, stride, pad, dilation, groups):
-    net = torch.nn.Conv2d(x[1], filters, kernel, stride, pad, dilation, groups)
-    data = randn(x)
+def convolution(x, filters, kernel, stride, pad, dilation, groups, dtype=torch.float32):
+    net = torch.nn.Conv2d(x[1], filters, kernel, stride, pad, dilation, groups, dtype=dtype)
+    data = randn(x, dtype=dtype)
     return lambda: net(data)
+
+
+for of_layer, names, names_in_bf16 in zip((dense, convolution), (kinds.DENSE, kinds.CONVOLUTIONS), kinds.BF16):
+    kind(*names)(of_layer)
+    kind(*names_in_bf16)(partial(of_layer, dtype=torch.bfloat16))
+
+
+def int8_weight(*shape):
+    weight = randn(shape)
+    steps = weight.abs().flatten(1).amax(1) / 127
+    return torch.quantize_per_channel(weight, steps, torch.zeros(len(steps), dtype=torch.long), 0, torch.qint8)
+
+
+def int8_step(x, call):
+    """Integers from 0 to 255 stand for 5 standard deviations on either side: of x, and of the results of the call."""
+    data, step = randn(x), 5 / 127
+    return lambda: call(torch.quantize_per_tensor(data, step, 128, torch.quint8), step, 128).dequantize()
+
+
+@kind(*kinds.INT8[0])
+def int8_dense(x, units):
+    packed = torch.ops.quantized.linear_prepack(int8_weight(units, x[1]), randn(units))
+    return int8_step(x, lambda data, step, zero: torch.ops.quantized.linear(data, packed, step * x[1] ** 0.5, zero))
+
+
+@kind(*kinds.INT8[1])
+def int8_convolution(x, filters, kernel, stride, pad, dilation, groups):
+    weight = int8_weight(filters, x[1] // groups, kernel, kernel)
+    packed = torch.ops.quantized.conv2d_prepack(weight, randn(filters), [stride] * 2, [pad] * 2, [dilation] * 2, groups)
+    deviation = weight[0].numel() ** 0.5
+    return int8_step(x, lambda data, step, zero: torch.ops.quantized.conv2d(data, packed, step * deviation, zero))
 
 
 @kind("transposed_convolution")
@@ -148,5 +180,6 @@ def transposed_convolution(x, filters, kernel, stride, pad, dilation, groups):
 
 if __name__ == "__main__":
     torch.set_num_threads(steps.THREADS)
+    torch.backends.quantized.engine = "x86"
     with torch.inference_mode():
         steps.run("PyTorch", __doc__)

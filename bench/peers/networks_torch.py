@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The networks of bench/transformer.cpp, mobile.cpp, images.cpp, vision.cpp and recurrent.cpp by PyTorch, eager.
+"""The networks of bench/transformer.cpp, mobile.cpp, images.cpp, vision.cpp and recurrent.cpp by PyTorch, eager, and the
+networks of bench/low_precision.cpp in bfloat16.
 
     bench/peers/networks_torch.py --kiln build/kiln-bench > networks.jsonl      needs torch and torchvision
     bench/compare networks.jsonl
@@ -11,8 +12,8 @@ import torch.nn as nn
 from torchvision import models
 
 import steps
-from small_torch import last
-from transformer_torch import Bert, Gpt2Step
+from small_torch import last, mlp
+from transformer_torch import Bert, Gpt2Step, Layer
 
 
 def forward(net, *inputs):
@@ -26,11 +27,17 @@ def forward(net, *inputs):
     return step
 
 
+def forward_in_bf16(net, *inputs):
+    return forward(net.bfloat16(), *(x.bfloat16() if x.is_floating_point() else x for x in inputs))
+
+
+def bert(batch, tokens):
+    words = (torch.arange(batch * tokens) * 7919 % 30_522).reshape(batch, tokens)
+    return Bert(), words, torch.zeros_like(words)
+
+
 for batch, tokens in (1, 128), (1, 384), (8, 128):
-    @steps.workload(f"bert_base_b{batch}_s{tokens}")
-    def bert(batch=batch, tokens=tokens):
-        words = (torch.arange(batch * tokens) * 7919 % 30_522).reshape(batch, tokens)
-        return forward(Bert(), words, torch.zeros_like(words))
+    steps.workload(f"bert_base_b{batch}_s{tokens}")(lambda batch=batch, tokens=tokens: forward(*bert(batch, tokens)))
 
 
 @steps.workload("gpt2_step_512")
@@ -56,8 +63,12 @@ def stride_first(net):
     return net
 
 
+def resnet50():
+    return stride_first(models.resnet50())
+
+
 for name, make in {
-        "resnet18_v1": models.resnet18, "resnet50_v1": lambda: stride_first(models.resnet50()),
+        "resnet18_v1": models.resnet18, "resnet50_v1": resnet50,
         "mobilenet_v2": models.mobilenet_v2, "squeezenet1.1": models.squeezenet1_1,
         "densenet121": models.densenet121, "vgg16": models.vgg16,
         "googlenet": lambda: models.googlenet(aux_logits=False, init_weights=False),
@@ -112,6 +123,14 @@ for batch in 1, 16:
     def gru(batch=batch):
         return forward(nn.GRU(128, 256, 2), torch.randn(35, batch, 128))
 
+
+# The networks of bench/low_precision.cpp, and their inputs.
+LOW_PRECISION = {
+    "mlp_b64": lambda: (mlp(), torch.randn(64, 512)), "encoder_s128": lambda: (Layer(), torch.randn(1, 128, 768)),
+    "bert_base_b1_s128": lambda: bert(1, 128), "resnet50_v1": lambda: (last(resnet50()), image()),
+    "mobilenet_v2": lambda: (last(models.mobilenet_v2()), image())}
+for name, make in LOW_PRECISION.items():
+    steps.workload(f"{name}_bf16")(lambda make=make: forward_in_bf16(*make()))
 
 if __name__ == "__main__":
     torch.set_num_threads(steps.THREADS)
