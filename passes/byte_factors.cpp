@@ -143,7 +143,7 @@ mlir::Value correction_of(mlir::OpBuilder& builder, mlir::Value bytes, llvm::Arr
                               splat(builder, loc, type, -offset_of_unsigned));
 }
 
-/// Whether both operands are widened, the right one from i8.
+/// Whether both operands are widened, the RHS from i8.
 struct Widened {
   std::optional<WidenedBytes> lhs, rhs;
   Widened(mlir::Value left, mlir::Value right) : lhs(WidenedBytes::of(left)), rhs(WidenedBytes::of(right)) {}

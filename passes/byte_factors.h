@@ -7,11 +7,11 @@
 namespace kiln::passes {
 
 /// The factors of a contraction whose operands are widened from bytes to i32, for a target that multiplies
-/// bytes (TargetModel::multiplies_bytes). The left factor is u8, the right one i8. Each sum over k has whole
+/// bytes (TargetModel::multiplies_bytes). The LHS is u8, the RHS i8. Each sum over k has whole
 /// words (ir::bytes_of_word).
 ///
-/// A left factor of i8 becomes u8 by adding 128 to each byte. The product is then too large by 128 times the
-/// sum of each column of the right factor, so that `correction` is added. Integers wrap: every step is exact.
+/// An LHS of i8 becomes u8 by adding 128 to each byte. The product is then too large by 128 times the
+/// sum of each column of the RHS, so that `correction` is added. Integers wrap: every step is exact.
 struct ByteFactors {
   mlir::Value lhs;  ///< u8; of a dot (batch..., m, k), of a convolution its padded input, channels first
   mlir::Value rhs;  ///< i8; of a dot (batch..., n, k), of a convolution its weights (o, c, kernel...)

@@ -53,7 +53,8 @@ class TargetModel {
   /// has that dtype.
   virtual bool widens_panels() const = 0;
 
-  /// Whether contractions multiply bytes, of packed words of four values of k (PackKind::words).
+  /// Whether contractions multiply bytes, of packed words of four values of k (PackKind::words). Otherwise
+  /// they multiply the i32 that the bytes are widened to.
   virtual bool multiplies_bytes() const = 0;
 
   /// The most points of a pooling window whose accumulators one contraction's tile can hold.

@@ -68,7 +68,7 @@ bool CpuTargetModel::packs_in_products() const { return lanes_ > 1; }
 
 // Kernels of GPUs, which are scalar, read B in its place.
 bool CpuTargetModel::widens_panels() const { return lanes_ > 1; }
-bool CpuTargetModel::multiplies_bytes() const { return true; }
+bool CpuTargetModel::multiplies_bytes() const { return lanes_ > 1; }
 
 bool CpuTargetModel::has_lanes_of_chunks(std::int64_t rows, std::int64_t columns, std::int64_t k_extent,
                                          unsigned bits) const {

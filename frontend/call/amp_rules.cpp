@@ -1,4 +1,4 @@
-// The lists of automatic mixed precision, and the casts that they ask for.
+// The lists of automatic mixed precision, and the casts that they require.
 #include "frontend/call/amp_rules.h"
 
 #include "frontend/call/invoke.h"

@@ -27,13 +27,14 @@ struct Called {
   OpDoc doc;
   std::vector<Sample> samples;
   bool train = false;
+  DType dtype = DType::f32;  ///< that they are accepted with
 };
 
 std::vector<Called> called_operators() {
   std::vector<Called> all;
   for (const Row& row : sample_rows())
     for (const std::string& op : row.operators) {
-      Called called{op_doc(op), {}, row.train};
+      Called called{op_doc(op), {}, row.train, row.own_dtype()};
       for (const Sample& sample : row.samples)
         if (!sample.large) called.samples.push_back(sample);
       all.push_back(std::move(called));
@@ -259,7 +260,7 @@ TEST_CASE("arrays have the shapes of the reference's letters", "[shapes]") {
     }
     std::size_t fitting = 0;
     for (const Sample& sample : called.samples) {
-      const std::vector<Tensor> values = values_of(sample, DType::f32);
+      const std::vector<Tensor> values = values_of(sample, called.dtype);
       const auto results = results_of(called.doc.name, sample, values);
       if (!results) continue;
       const bool fit = fits(*letters, shapes_of(values), shapes_of(*results));

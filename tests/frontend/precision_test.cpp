@@ -1,5 +1,5 @@
 // Precision::bf16 on the CPU: products and convolutions of float32 round their operands, however a program
-// asks for it and however it runs.
+// chooses it and however it runs.
 #include "function_net.h"
 
 #include <thread>
@@ -279,7 +279,7 @@ TEST_CASE("bf16: training has the same bits in all modes") {
     CHECK(equal(trained(How::hybrid, {.recompute = recompute, .precision = Precision::bf16}), eager));
 }
 
-TEST_CASE("bf16: each way to ask for it gives the same bits") {
+TEST_CASE("bf16: each way to choose it gives the same bits") {
   random::seed(6);
   Layers net;
   net.initialize();

@@ -241,7 +241,7 @@ TEST_CASE("the range of the least divergence is MXNet's", "[quantize]") {
   const detail::EntropyRange range = detail::entropy_range(counts, /*is_signed=*/true, levels);
   const std::size_t end = counts.size() / 2 + static_cast<std::size_t>(range.bins) + 1;
   CHECK(edges.at(end) == find_array(arrays, "out:0")->item<float>());
-  // MXNet adds in float32. The tolerances are those of the case's row in the manifest.
+  // MXNet adds in float32. The tolerances are the manifest's.
   const double expected = find_array(arrays, "out:1")->item<double>();
   CHECK(std::abs(range.divergence - expected) <= 1e-6 + 1e-4 * std::abs(expected));
 }

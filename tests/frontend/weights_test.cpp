@@ -148,6 +148,7 @@ TEST_CASE("packed words of bytes replace the arrays of parameters", "[weights]")
       return F.dot(x.astype(DType::i32), weight.data().astype(DType::i32), {.transpose_b = true});
     }
   };
+  if (!DeviceScope::current().is_cpu() || host_isa().ends_with("scalar")) return;  // they pack i32
   for (const DType dtype : {DType::u8, DType::i8}) {
     CAPTURE(name_of(dtype));
     Bytes net;

@@ -356,13 +356,14 @@ func.func @image_of_one_line(%x: tensor<2x12x10x10xf32>, %w: tensor<50x12x1x1xf3
 
 // Bytes that are widened to i32 are multiplied as words of four; signed ones of A become unsigned, and the sums are corrected.
 // CHECK-LABEL: func.func @bytes
-// CHECK-DAG: %[[W:.*]] = kiln.pack words %arg1 {{.*}} : tensor<84x120xi8> -> tensor<{{.*}}x30x{{.*}}xi32>
-// CHECK-DAG: kiln.packed_dot %arg0, %[[W]] : tensor<16x120xui8>, tensor<{{.*}}xi32> -> tensor<16x84xi32>
-// CHECK-DAG: %[[X:.*]] = kiln.cast %arg2 : tensor<16x120xi8> -> tensor<16x120xui8>
-// CHECK-DAG: %[[A:.*]] = kiln.binary add %[[X]]
-// CHECK-DAG: %[[P:.*]] = kiln.packed_dot %[[A]], %{{.*}} : tensor<16x120xui8>
-// CHECK-DAG: kiln.reduce sum %{{.*}} [1] : tensor<84x120xi32> -> tensor<84xi32>
-// CHECK: kiln.binary add %[[P]], %{{.*}} : tensor<16x84xi32>
+// SCALAR-NOT: pack words
+// WIDE-DAG: %[[W:.*]] = kiln.pack words %arg1 {{.*}} : tensor<84x120xi8> -> tensor<{{.*}}x30x{{.*}}xi32>
+// WIDE-DAG: kiln.packed_dot %arg0, %[[W]] : tensor<16x120xui8>, tensor<{{.*}}xi32> -> tensor<16x84xi32>
+// WIDE-DAG: %[[X:.*]] = kiln.cast %arg2 : tensor<16x120xi8> -> tensor<16x120xui8>
+// WIDE-DAG: %[[A:.*]] = kiln.binary add %[[X]]
+// WIDE-DAG: %[[P:.*]] = kiln.packed_dot %[[A]], %{{.*}} : tensor<16x120xui8>
+// WIDE-DAG: kiln.reduce sum %{{.*}} [1] : tensor<84x120xi32> -> tensor<84xi32>
+// WIDE: kiln.binary add %[[P]], %{{.*}} : tensor<16x84xi32>
 func.func @bytes(%x: tensor<16x120xui8>, %w: tensor<84x120xi8> {kiln.parameter}, %y: tensor<16x120xi8>) -> (tensor<16x84xi32>, tensor<16x84xi32>) {
   %0 = kiln.cast %x : tensor<16x120xui8> -> tensor<16x120xi32>
   %1 = kiln.cast %w : tensor<84x120xi8> -> tensor<84x120xi32>
@@ -374,9 +375,9 @@ func.func @bytes(%x: tensor<16x120xui8>, %w: tensor<84x120xi8> {kiln.parameter},
 
 // Channels are filled up to whole words, by the padding that the images have.
 // CHECK-LABEL: func.func @bytes_of_images
-// CHECK-DAG: kiln.pad %{{.*}} {{.*}}: tensor<2x3x9x9xui8> -> tensor<2x4x11x11xui8>
-// CHECK-DAG: kiln.pack words %{{.*}} : tensor<1x16x36xi8> -> tensor<{{.*}}x9x{{.*}}xi32>
-// CHECK: kiln.packed_convolution {{.*}} : tensor<2x11x11x4xui8>, {{.*}} -> tensor<2x9x9x16xi32>
+// WIDE-DAG: kiln.pad %{{.*}} {{.*}}: tensor<2x3x9x9xui8> -> tensor<2x4x11x11xui8>
+// WIDE-DAG: kiln.pack words %{{.*}} : tensor<1x16x36xi8> -> tensor<{{.*}}x9x{{.*}}xi32>
+// WIDE: kiln.packed_convolution {{.*}} : tensor<2x11x11x4xui8>, {{.*}} -> tensor<2x9x9x16xi32>
 func.func @bytes_of_images(%x: tensor<2x3x9x9xui8>, %w: tensor<16x3x3x3xi8> {kiln.parameter}) -> tensor<2x16x9x9xi32> {
   %0 = kiln.cast %x : tensor<2x3x9x9xui8> -> tensor<2x3x9x9xi32>
   %1 = kiln.cast %w : tensor<16x3x3x3xi8> -> tensor<16x3x3x3xi32>

@@ -65,11 +65,10 @@ std::string way_of(const Sample& sample) {
   return way;
 }
 
-/// The sample in the first of the dtypes that its operator is called with, if f32 is none of them.
-Sample in_own_dtype(Sample sample, const std::vector<DType>& dtypes) {
-  if (dtypes.empty() || std::find(dtypes.begin(), dtypes.end(), DType::f32) != dtypes.end()) return sample;
+/// The sample, each input with its dtype.
+Sample in_dtype(Sample sample, DType dtype) {
   for (Input& input : sample.inputs)
-    if (!input.dtype) input.dtype = dtypes.front();
+    if (!input.dtype) input.dtype = dtype;
   return sample;
 }
 
@@ -91,7 +90,7 @@ std::vector<Subject> subjects() {
       std::set<std::string> ways;
       for (const Sample& sample : row.samples)
         if (ways.size() < max_subjects && is_subject(sample) && ways.insert(way_of(sample)).second) {
-          Sample own = in_own_dtype(sample, row.dtypes);
+          Sample own = in_dtype(sample, row.own_dtype());
           std::string key = key_of(op, own);
           list.push_back({op, std::move(own), row.states, std::move(key)});
         }

@@ -12,8 +12,8 @@ namespace shapes {
 /// A sample whose inputs are changed one by one.
 struct Subject {
   std::string op;
-  graphs::Sample sample;  ///< each input has its dtype, or is f32
-  std::size_t states;  ///< the last inputs are auxiliary states
+  graphs::Sample sample;  ///< each input has its dtype
+  std::size_t states;     ///< the last inputs are auxiliary states
   /// The text that names it in mxnet.txt: operator, attributes, types of the inputs.
   std::string key;
 };

@@ -18,6 +18,12 @@ const std::vector<Shape>& odd_shapes() {
   return shapes;
 }
 
+DType Row::own_dtype() const {
+  return dtypes.empty() || std::find(dtypes.begin(), dtypes.end(), DType::f32) != dtypes.end()
+             ? DType::f32
+             : dtypes.front();
+}
+
 Input indices(Shape shape, std::int64_t limit, std::optional<DType> dtype) {
   return Input(shape, {Values::Kind::indices, limit}, dtype);
 }

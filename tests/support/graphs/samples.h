@@ -37,6 +37,9 @@ struct Row {
   std::vector<kiln::DType> dtypes;
   std::size_t states = 0;  ///< the last inputs are auxiliary states
   bool train = false;      ///< differs in training
+
+  /// f32 if samples are accepted with it, else the first of their dtypes.
+  kiln::DType own_dtype() const;
 };
 
 /// All rows.
