@@ -19,6 +19,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 
 #define XXH_INLINE_ALL
@@ -80,21 +81,34 @@ void add_value(Key& key, const ir::AttrValue& value) {
   }
 }
 
+/// The part of a key that has one size for all calls.
+struct KeyHeader {
+  const ir::OpDef* op;
+  std::uint8_t cpu;
+  Precision precision;
+  bool with_values, np_shape, train;
+  std::uint8_t unused[3];  // no padding: all bytes have values
+  std::int32_t device;     // -1: the CPU
+  std::uint32_t given;     // attributes that follow
+};
+static_assert(std::has_unique_object_representations_v<KeyHeader>);
+
 void build_key(Key& key, const OpCall& call, bool with_values) {
-  key.add(&call.op);
-  const bool train = call.op.train_sensitive && is_training();
   const Device device = device_of(call);
-  // Of the size of a register.
-  const std::uint8_t flags[8] = {codegen::process_cpu_key(), static_cast<std::uint8_t>(precision_on(device)),
-                                 with_values, call.np_shape, train};
-  key.add(flags);
-  key.add(static_cast<std::uint32_t>(call.given.size()));
+  key.add(KeyHeader{.op = &call.op,
+                    .cpu = codegen::process_cpu_key(),
+                    .precision = precision_on(device),
+                    .with_values = with_values,
+                    .np_shape = call.np_shape,
+                    .train = call.op.train_sensitive && is_training(),
+                    .unused = {},
+                    .device = device.is_cpu() ? -1 : device.id,
+                    .given = static_cast<std::uint32_t>(call.given.size())});
   for (const ir::Attrs::Item& item : call.given) {
     key.add_text(item.name);
     if (with_values) add_value(key, item.value);
   }
   for (const ir::SubgraphPtr& body : call.bodies) key.add(body.get());
-  key.add(static_cast<std::int32_t>(device.is_cpu() ? -1 : device.id));
   for (const Tensor* input : call.inputs) {
     key.add(detail::TensorAccess::dtype(*input));
     key.add_shape(detail::TensorAccess::shape(*input));
