@@ -46,11 +46,29 @@ class WidenedBytes {
 
   bool is_signed() const { return is_signed_; }
   /// The array, widened to f32 instead.
-  mlir::Value floats(mlir::OpBuilder& builder) const { return floats_of(builder, array_); }
+  mlir::Value floats(mlir::OpBuilder& builder) const {
+    return rebuilt(builder, array_, builder.getF32FloatAttr(0), [&](ir::CastOp cast) -> mlir::Value {
+      const auto type = mlir::RankedTensorType::get(cast.getType().getShape(), builder.getF32Type());
+      return ir::CastOp::create(builder, cast.getLoc(), type, cast.getX());
+    });
+  }
   /// The array before it was widened.
-  mlir::Value bytes(mlir::OpBuilder& builder) const { return bytes_of(builder, array_, false); }
-  /// The array before it was widened, signed bytes as unsigned ones.
-  mlir::Value unsigned_bytes(mlir::OpBuilder& builder) const { return bytes_of(builder, array_, is_signed_); }
+  mlir::Value bytes(mlir::OpBuilder& builder) const {
+    return rebuilt(builder, array_, builder.getIntegerAttr(byte_type(builder, is_signed_), 0),
+                   [](ir::CastOp cast) { return cast.getX(); });
+  }
+  /// The array before it was widened; each signed byte plus offset_of_unsigned.
+  mlir::Value unsigned_bytes(mlir::OpBuilder& builder) const {
+    if (!is_signed_) return bytes(builder);
+    const mlir::Type u8 = byte_type(builder, false);
+    return rebuilt(builder, array_, builder.getIntegerAttr(u8, offset_of_unsigned),
+                   [&](ir::CastOp cast) -> mlir::Value {
+                     const auto type = mlir::RankedTensorType::get(cast.getType().getShape(), u8);
+                     const mlir::Value x = ir::CastOp::create(builder, cast.getLoc(), type, cast.getX());
+                     return ir::BinaryOp::create(builder, cast.getLoc(), type, ir::Binary::add, x,
+                                                 splat(builder, cast.getLoc(), type, offset_of_unsigned));
+                   });
+  }
 
  private:
   WidenedBytes(mlir::Value array, bool is_signed) : array_(array), is_signed_(is_signed) {}
@@ -61,37 +79,17 @@ class WidenedBytes {
     return value && value.getValue().isZero();
   }
 
-  /// With `moves`, each byte plus offset_of_unsigned.
-  mlir::Value bytes_of(mlir::OpBuilder& builder, mlir::Value v, bool moves) const {
+  /// The views and paddings of `v`, of what `widened` gives instead of the widening; `padding` replaces the
+  /// zeros, and has the type of the elements.
+  static mlir::Value rebuilt(mlir::OpBuilder& builder, mlir::Value v, mlir::TypedAttr padding,
+                             llvm::function_ref<mlir::Value(ir::CastOp)> widened) {
     mlir::Operation* const op = v.getDefiningOp();
-    const mlir::Location loc = op->getLoc();
-    if (auto cast = llvm::dyn_cast<ir::CastOp>(op)) {
-      if (!moves) return cast.getX();
-      const auto type = mlir::RankedTensorType::get(ir::ranked(v).getShape(), byte_type(builder, false));
-      const mlir::Value x = ir::CastOp::create(builder, loc, type, cast.getX());
-      return ir::BinaryOp::create(builder, loc, type, ir::Binary::add, x,
-                                  splat(builder, loc, type, offset_of_unsigned));
-    }
+    if (auto cast = llvm::dyn_cast<ir::CastOp>(op)) return widened(cast);
     mlir::IRMapping map;
-    map.map(op->getOperand(0), bytes_of(builder, op->getOperand(0), moves));
+    map.map(op->getOperand(0), rebuilt(builder, op->getOperand(0), padding, widened));
     mlir::Operation* const copy = builder.clone(*op, map);
-    const mlir::Type type = byte_type(builder, is_signed_ && !moves);
-    copy->getResult(0).setType(mlir::RankedTensorType::get(ir::ranked(v).getShape(), type));
-    if (auto pad = llvm::dyn_cast<ir::PadOp>(copy))
-      pad.setValueAttr(builder.getIntegerAttr(type, moves ? offset_of_unsigned : 0));
-    return copy->getResult(0);
-  }
-
-  static mlir::Value floats_of(mlir::OpBuilder& builder, mlir::Value v) {
-    mlir::Operation* const op = v.getDefiningOp();
-    const auto type = mlir::RankedTensorType::get(ir::ranked(v).getShape(), builder.getF32Type());
-    if (auto cast = llvm::dyn_cast<ir::CastOp>(op))
-      return ir::CastOp::create(builder, op->getLoc(), type, cast.getX());
-    mlir::IRMapping map;
-    map.map(op->getOperand(0), floats_of(builder, op->getOperand(0)));
-    mlir::Operation* const copy = builder.clone(*op, map);
-    copy->getResult(0).setType(type);
-    if (auto pad = llvm::dyn_cast<ir::PadOp>(copy)) pad.setValueAttr(builder.getF32FloatAttr(0));
+    copy->getResult(0).setType(mlir::RankedTensorType::get(ir::ranked(v).getShape(), padding.getType()));
+    if (auto pad = llvm::dyn_cast<ir::PadOp>(copy)) pad.setValueAttr(padding);
     return copy->getResult(0);
   }
 
@@ -108,24 +106,11 @@ mlir::Value with_last_axes_swapped(mlir::OpBuilder& builder, mlir::Value v) {
   return ir::TransposeOp::create(builder, v.getLoc(), ir::with_shape(v, shape), v, order);
 }
 
-/// `v` with elements at the end of an axis, up to whole words: of its padding if it has one, else zeros.
+/// `v` with elements at the end of an axis, up to whole words.
 mlir::Value in_whole_words(mlir::OpBuilder& builder, mlir::Value v, std::size_t axis) {
-  const mlir::RankedTensorType type = ir::ranked(v);
-  Dims shape(type.getShape()), low(shape.size(), 0), high(shape.size(), 0);
-  const std::int64_t whole = llvm::alignTo(shape[axis], ir::bytes_of_word), more = whole - shape[axis];
-  if (more == 0) return v;
-  shape[axis] = whole;
-  mlir::TypedAttr value = builder.getIntegerAttr(type.getElementType(), 0);
-  mlir::Value x = v;
-  if (auto pad = v.getDefiningOp<ir::PadOp>()) {
-    x = pad.getX();
-    low.assign(pad.getLow().begin(), pad.getLow().end());
-    high.assign(pad.getHigh().begin(), pad.getHigh().end());
-    value = pad.getValueAttr();
-  }
-  high[axis] += more;
-  return ir::PadOp::create(builder, v.getLoc(), mlir::RankedTensorType::get(shape, type.getElementType()), x,
-                           value, low, high);
+  const std::int64_t extent = ir::ranked(v).getShape()[axis];
+  return lengthened(builder, v, axis,
+                    static_cast<std::int64_t>(llvm::alignTo(extent, ir::bytes_of_word)) - extent);
 }
 
 /// -128 times the sum of the bytes over `axes`.

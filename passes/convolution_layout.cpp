@@ -141,4 +141,21 @@ UnpaddedInput unpadded_input(ir::ConvolutionOp op) {
   return {pad.getX(), llvm::SmallVector<std::int64_t, 6>(pad.getLow().drop_front(2))};
 }
 
+mlir::Value lengthened(mlir::OpBuilder& builder, mlir::Value x, std::size_t axis, std::int64_t more) {
+  if (more == 0) return x;
+  const mlir::RankedTensorType type = ir::ranked(x);
+  llvm::SmallVector<std::int64_t, 6> shape(type.getShape()), low(shape.size(), 0), high(shape.size(), 0);
+  shape[axis] += more;
+  mlir::TypedAttr value = builder.getZeroAttr(type.getElementType());
+  if (auto pad = x.getDefiningOp<ir::PadOp>()) {
+    x = pad.getX();
+    low.assign(pad.getLow().begin(), pad.getLow().end());
+    high.assign(pad.getHigh().begin(), pad.getHigh().end());
+    value = pad.getValueAttr();
+  }
+  high[axis] += more;
+  return ir::PadOp::create(builder, x.getLoc(), mlir::RankedTensorType::get(shape, type.getElementType()), x,
+                           value, low, high);
+}
+
 }  // namespace kiln::passes

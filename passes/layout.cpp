@@ -331,7 +331,8 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     const mlir::Location loc = x.getLoc();
     Dims shape(ir::ranked(x).getShape()), order;
     const std::int64_t rest = shape.back() % stride, rank = static_cast<std::int64_t>(shape.size());
-    if (rest > 0) x = lengthen(builder, x, stride - rest);
+    // Points that no window has.
+    if (rest > 0) x = lengthened(builder, x, shape.size() - 1, stride - rest);
     shape.back() = llvm::divideCeilSigned(shape.back(), stride);
     shape.push_back(stride);
     x = ir::ReshapeOp::create(builder, loc, ir::with_shape(x, shape), x);
@@ -340,23 +341,6 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     order.append({rank, rank - 1});
     return ir::TransposeOp::create(builder, loc, ir::with_shape(x, shape), x, order);
   }
-  /// x with `more` points at the end of each line, which no window has, by its padding if it has one.
-  static mlir::Value lengthen(mlir::OpBuilder& builder, mlir::Value x, std::int64_t more) {
-    const mlir::RankedTensorType type = ir::ranked(x);
-    Dims shape(type.getShape()), low(shape.size(), 0), high(shape.size(), 0);
-    shape.back() += more;
-    mlir::TypedAttr value = builder.getZeroAttr(type.getElementType());
-    if (auto pad = x.getDefiningOp<ir::PadOp>()) {
-      x = pad.getX();
-      low.assign(pad.getLow().begin(), pad.getLow().end());
-      high.assign(pad.getHigh().begin(), pad.getHigh().end());
-      value = pad.getValueAttr();
-    }
-    high.back() += more;
-    return ir::PadOp::create(builder, x.getLoc(), mlir::RankedTensorType::get(shape, type.getElementType()),
-                             x, value, low, high);
-  }
-
   /// The width of a panel for all output channels of a group of the weights.
   std::int64_t one_panel(mlir::Value w, std::int64_t groups) const {
     const mlir::RankedTensorType type = ir::ranked(w);

@@ -108,12 +108,11 @@ namespace kiln {
 
 std::vector<std::string> target_cpus() {
   std::vector<std::string> names{"scalar"};
-  const auto add = [&](Isa isa, const char* name) {
-    names.emplace_back(name);
-    if (codegen::has_vnni(isa)) names.push_back(std::string(name) + "-vnni");
-  };
-  if (codegen::has_avx2()) add(Isa::avx2, "avx2");
-  if (codegen::has_avx512()) add(Isa::avx512, "avx512");
+  for (const auto& [name, request] : codegen::requests) {
+    const bool has_isa =
+        request.isa == Isa::avx512 ? codegen::has_avx512() : request.isa == Isa::avx2 && codegen::has_avx2();
+    if (has_isa && (!request.vnni || codegen::has_vnni(request.isa))) names.emplace_back(name);
+  }
   return names;
 }
 

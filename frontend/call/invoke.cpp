@@ -70,20 +70,11 @@ void run_on_arrays(const OpCall& call, std::span<Tensor> outputs, const RandomSt
 
 namespace {
 
-/// at_line() of a call, whose line is read after errors alone.
-template <class Body>
-auto at_line_of(const OpCall& call, const Body& body) {
-  try {
-    return body();
-  } catch (const std::exception&) {
-    rethrow_at_line(call.where);
-  }
-}
 Tensor first_of(const OpCall& call) {
-  return at_line_of(call, [&] { return mode_of(call).first(call); });
+  return at_line(call.where, [&] { return mode_of(call).first(call); });
 }
 std::vector<Tensor> all_of(const OpCall& call) {
-  return at_line_of(call, [&] { return mode_of(call).all(call); });
+  return at_line(call.where, [&] { return mode_of(call).all(call); });
 }
 
 /// A call of the program after amp::init().
