@@ -52,27 +52,30 @@ void require_int8_weights(Primitives& p, Args in) {
         units.str(), name_of(p.dtype(steps)), p.shape(steps).str());
 }
 
-/// The layer's result from its sums and the factor of each unit or channel, axis 1 of the sums.
+/// The layer's result from its sums, in floating point, and the factor of each unit or channel, axis 1 of the
+/// sums.
 Value from_sums(Primitives& p, Args in, Value sums, Value factors, const Attrs& a) {
   const Shape shape = p.shape(sums);
-  Value y = p.mul(convert(p, sums, DType::f32), p.broadcast_along(factors, shape, 1));
+  const DType wide = p.dtype(sums);
+  Value y = p.mul(sums, p.broadcast_along(convert(p, factors, wide), shape, 1));
   if (!a.boolean("no_bias")) {
     require_one_dtype(p, in[data_input], in[bias_input], "The layer");
-    y = p.add(y, p.broadcast_along(convert(p, in[bias_input], DType::f32), shape, 1));
+    y = p.add(y, p.broadcast_along(convert(p, in[bias_input], wide), shape, 1));
   }
   return convert(p, y, p.dtype(in[data_input]));
 }
 
-/// The factors of sums of integers alone.
-Value integer_factors(Primitives& p, Args in, const Attrs& a) {
-  return p.mul(in[step_input], p.like(in[step_input], data_step(a)));
+/// The same from sums of integers alone.
+Value from_integers(Primitives& p, Args in, Value sums, const Attrs& a) {
+  const Value factors = p.mul(in[step_input], p.like(in[step_input], data_step(a)));
+  return from_sums(p, in, convert(p, sums, DType::f32), factors, a);
 }
 
 Values int8_fully_connected(Primitives& p, Args in, const Attrs& a) {
   const DenseCall call = dense_call(p, int8_data(p, in[data_input], a), in[weight_input], a);
   require_int8_weights(p, in);
   const Value sums = int8_dot(p, call.rows, in[weight_input], {.transpose_rhs = true});
-  return {p.reshape(from_sums(p, in, sums, integer_factors(p, in, a), a), call.result)};
+  return {p.reshape(from_integers(p, in, sums, a), call.result)};
 }
 
 /// Nothing may stand between the weight and its cast, and between the cast and the contraction: the code
@@ -81,8 +84,9 @@ Values int8_weight_fully_connected(Primitives& p, Args in, const Attrs& a) {
   const DenseCall call = dense_call(p, in[data_input], in[weight_input], a);
   require_floating_data(p, in[data_input]);
   require_int8_weights(p, in);
+  const DType wide = p.dtype(in[data_input]) == DType::f64 ? DType::f64 : DType::f32;
   const Value sums =
-      p.dot(convert(p, call.rows, DType::f32), p.cast(in[weight_input], DType::f32), {.transpose_rhs = true});
+      p.dot(convert(p, call.rows, wide), p.cast(in[weight_input], wide), {.transpose_rhs = true});
   return {p.reshape(from_sums(p, in, sums, in[step_input], a), call.result)};
 }
 
@@ -90,7 +94,7 @@ Values int8_conv(Primitives& p, Args in, const Attrs& a) {
   const ir::ConvSpec spec = convolution_call(p, in[data_input], in[weight_input], a);
   require_int8_weights(p, in);
   const Value sums = int8_convolution(p, int8_data(p, in[data_input], a), in[weight_input], spec);
-  return {from_sums(p, in, sums, integer_factors(p, in, a), a)};
+  return {from_integers(p, in, sums, a)};
 }
 
 std::size_t int8_inputs(const Attrs& a) { return a.boolean("no_bias") ? bias_input : bias_input + 1; }
@@ -130,9 +134,6 @@ std::vector<AttrSpec> int8_attrs(std::span<const OpDef> family, std::string_view
   return attrs;
 }
 
-constexpr std::string_view int8_layer_dtypes =
-    "Floating; data and bias have one dtype, which the result has too. weight is int8, weight_step float32. "
-    "Each operation between data and the result is one of float32, rounded once.";
 constexpr std::string_view int8_dense_shapes =
     "data (N, ...), weight (O, K), weight_step (O), bias (O) -> (N, O). K is the number of elements of a row "
     "of data. With flatten=False data (..., K) -> (..., O). With no_bias there is no bias.";
@@ -141,7 +142,9 @@ constexpr std::string_view int8_dense_empty =
 
 /// Fields of the reference of layers that quantise data.
 constexpr OpReference int8_reference{
-    .dtypes = int8_layer_dtypes,
+    .dtypes =
+        "Floating; data and bias have one dtype, which the result has too. weight is int8, weight_step "
+        "float32. Each operation between data and the result is one of float32, rounded once.",
     .nan =
         "A NaN in data counts as 0, and infinities saturate. A NaN in weight_step or in bias makes the "
         "results of its unit or channel NaN.",
@@ -175,10 +178,12 @@ std::span<const OpDef> int8_ops() {
        .shape_rule = with_steps<fully_connected_shape>,
        .undeclared_dtype = int8_input_dtype},
       {.name = "_int8_weight_fully_connected",
-       .summary = "A dense layer of an int8 weight: multiplies data in float32 by the integers.",
+       .summary = "A dense layer of an int8 weight: multiplies data in floating point by the integers.",
        .reference =
            {.shapes = int8_dense_shapes,
-            .dtypes = int8_layer_dtypes,
+            .dtypes = "Floating; data and bias have one dtype, which the result has too. weight is "
+                      "int8, weight_step float32. Each operation between data and the result is one of "
+                      "float32, with data of float64 one of float64, rounded once.",
             .nan = "A NaN in a row of data makes that row NaN. A NaN in weight_step or in bias makes "
                    "the results of its unit NaN.",
             .empty = int8_dense_empty,

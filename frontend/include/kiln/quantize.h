@@ -40,8 +40,8 @@ struct QuantizeOptions {
   /// Layers that stay in floating point: names of nodes, of layers, or of blocks with layers.
   std::vector<std::string> exclude = {};
   /// Whether weights of dense layers alone become int8, and all inputs stay in floating point. `calibration`
-  /// has no effect, and of the batches the first one alone is read, for its shapes. For networks that the
-  /// memory of large weights bounds: few rows for each call, as in decoding.
+  /// has no effect, and of the batches the first one alone is read, for its shapes. For networks without
+  /// samples, and where the memory of large weights bounds the time: few rows for each call, as in decoding.
   bool weights_only = false;
   /// i8 or u8, the integers of all inputs. Not given: u8 for an input without negative elements in all
   /// batches, which has twice as many levels, else i8.
@@ -62,7 +62,7 @@ struct QuantizeOptions {
 /// Tensor y = int8(x);
 /// ```
 ///
-/// With `weights_only` dense layers multiply float32 inputs by the integers, and add in float32. Neither
+/// With `weights_only` dense layers multiply inputs by the integers, and add in floating point. Neither
 /// samples nor calibration is needed: `quantize(net, {{x}}, {.weights_only = true})`.
 ///
 /// A row of `layers` says why a layer stays in floating point. It is excluded, in the body of a loop or
