@@ -49,13 +49,13 @@ TEST_CASE("a dense layer with an int8 weight is the float layer of the integers"
 
 TEST_CASE("weights alone in int8", "[quantize]") {
   random::seed(18);
-  const bool half = GENERATE(false, true);
+  const DType dtype = GENERATE(DType::f32, DType::f16, DType::bf16, DType::f64);
   auto net = convolutions();
   Tensor x = nd::random::normal(0, 1, {3, 3, 10, 10});
   net(x);
-  if (half) {
-    net.cast(DType::f16);
-    x = x.astype(DType::f16);
+  if (dtype != DType::f32) {
+    net.cast(dtype);
+    x = x.astype(dtype);
   }
   std::vector<QuantizedLayer> layers;
   // The first batch has the shapes; no other one is read.
@@ -66,12 +66,13 @@ TEST_CASE("weights alone in int8", "[quantize]") {
     CHECK(layers[i].data_step == 0);
     CHECK(layers[i].float_because == (i < 2 ? "no dense layer" : ""));
   }
-  CHECK(layers[2].float_bytes == 16 * 8 * 25 * (half ? 2 : 4));
+  CHECK(layers[2].float_bytes == 16 * 8 * 25 * static_cast<std::int64_t>(size_of(dtype)));
   CHECK(layers[2].int8_bytes == 16 * 8 * 25 + 16 * 4);
   const Tensor expected = net(x), y = int8(x);
+  const double tolerance = dtype == DType::bf16 ? 0.03 : 0.01;  // bfloat16 has 8 significant bits
   CHECK(y.dtype() == x.dtype());
   CHECK(largest_difference(y, expected) > 0);
-  CHECK(largest_difference(y, expected) < 0.01 * expected.abs().max().item<double>());
+  CHECK(largest_difference(y, expected) < tolerance * expected.abs().max().item<double>());
   check_modes(int8, x);
 
   const TemporaryFolder folder;
