@@ -9,15 +9,24 @@
 namespace kiln::ir {
 namespace {
 
+/// Whether all elements of v are integers of 8 bits or fewer, which bfloat16 represents exactly.
+bool widens_bytes(mlir::Value v) {
+  auto cast = v.getDefiningOp<CastOp>();
+  return cast && ranked(cast.getX()).getElementType().isIntOrIndex() &&
+         ranked(cast.getX()).getElementTypeBitWidth() <= 8;
+}
+
 /// v rounded to bfloat16, in float32. Elements are rounded before they are transposed or repeated: passes
 /// find a transpose as an operand of the contraction, and all uses of an array share its rounding.
 mlir::Value rounded(const Emission& e, mlir::Value v) {
+  const mlir::Value exact = v;
   llvm::SmallVector<mlir::Operation*, 4> views;
   while (mlir::Operation* view = v.getDefiningOp()) {
     if (!llvm::isa<TransposeOp, BroadcastOp, ReverseOp>(view) || views.size() == max_view_chain) break;
     views.push_back(view);
     v = view->getOperand(0);
   }
+  if (widens_bytes(v)) return exact;
   const mlir::RankedTensorType type = ranked(v);
   const auto narrow = mlir::RankedTensorType::get(type.getShape(), e.builder.getBF16Type());
   mlir::Value rounding = CastOp::create(e.builder, e.location, narrow, v);

@@ -23,7 +23,7 @@ std::vector<OpFamily> families() {
       {"dense layers, embedding, dropout", ops::nn_ops()},
       {"output layers and the cross entropy", ops::output_ops()},
       {"convolution and its transpose", ops::conv_ops()},
-      {"layers that compute in int8", ops::int8_ops()},
+      {"layers with int8 weights", ops::int8_ops()},
       {"pooling over windows", ops::pooling_ops()},
       {"resizing of images", ops::resample_ops()},
       {"batch normalisation", ops::batch_norm_ops()},

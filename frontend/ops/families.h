@@ -20,7 +20,7 @@ std::span<const ir::OpDef> product_ops();      ///< contractions
 std::span<const ir::OpDef> nn_ops();           ///< dense layers, embedding, dropout
 std::span<const ir::OpDef> output_ops();       ///< output layers and the cross entropy
 std::span<const ir::OpDef> conv_ops();         ///< convolution and its transpose
-std::span<const ir::OpDef> int8_ops();         ///< layers that compute in int8
+std::span<const ir::OpDef> int8_ops();         ///< layers with int8 weights
 std::span<const ir::OpDef> pooling_ops();      ///< pooling
 std::span<const ir::OpDef> resample_ops();     ///< resizing of images
 std::span<const ir::OpDef> batch_norm_ops();   ///< batch normalisation

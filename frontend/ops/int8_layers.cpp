@@ -1,4 +1,5 @@
-// Layers that compute in int8 inside and in floating point outside, as quantize() makes them.
+// Layers with int8 weights and floating-point data, as quantize() makes them: sums of integers, or of
+// products of data and integers.
 #include "frontend/ops/families.h"
 #include "frontend/ops/layers.h"
 #include "frontend/ops/quantized.h"
@@ -11,6 +12,11 @@ namespace {
 
 enum Int8Input : std::size_t { data_input, weight_input, step_input, bias_input };
 
+void require_floating_data(Primitives& p, Value x) {
+  if (!is_floating(p.dtype(x)))
+    fail("data must have a floating-point dtype, got {}: convert it (astype, Cast)", name_of(p.dtype(x)));
+}
+
 float data_step(const Attrs& a) {
   const double given = a.real("data_step");
   const auto step = static_cast<float>(given);
@@ -22,8 +28,7 @@ float data_step(const Attrs& a) {
 /// The integers that stand for x: x / data_step, rounded to the nearest one, halves to even, and clipped. NaN
 /// is 0.
 Value int8_data(Primitives& p, Value x, const Attrs& a) {
-  if (!is_floating(p.dtype(x)))
-    fail("data must have a floating-point dtype, got {}: convert it (astype, Cast)", name_of(p.dtype(x)));
+  require_floating_data(p, x);
   const DType to = a.word("data_dtype") == "uint8" ? DType::u8 : DType::i8;
   const Value wide = convert(p, x, DType::f32);
   const Value y = p.mul(wide, p.like(wide, 1 / data_step(a)));
@@ -47,31 +52,49 @@ void require_int8_weights(Primitives& p, Args in) {
         units.str(), name_of(p.dtype(steps)), p.shape(steps).str());
 }
 
-/// The layer's result from its sums of integers, whose axis 1 are the units or channels.
-Value from_sums(Primitives& p, Args in, Value sums, const Attrs& a) {
+/// The layer's result from its sums, in floating point, and the factor of each unit or channel, axis 1 of the
+/// sums.
+Value from_sums(Primitives& p, Args in, Value sums, Value factors, const Attrs& a) {
   const Shape shape = p.shape(sums);
-  const Value steps = in[step_input];
-  const Value scale = p.mul(steps, p.like(steps, data_step(a)));
-  Value y = p.mul(convert(p, sums, DType::f32), p.broadcast_along(scale, shape, 1));
+  const DType wide = p.dtype(sums);
+  Value y = p.mul(sums, p.broadcast_along(convert(p, factors, wide), shape, 1));
   if (!a.boolean("no_bias")) {
     require_one_dtype(p, in[data_input], in[bias_input], "The layer");
-    y = p.add(y, p.broadcast_along(convert(p, in[bias_input], DType::f32), shape, 1));
+    y = p.add(y, p.broadcast_along(convert(p, in[bias_input], wide), shape, 1));
   }
   return convert(p, y, p.dtype(in[data_input]));
+}
+
+/// The same from sums of integers alone.
+Value from_integers(Primitives& p, Args in, Value sums, const Attrs& a) {
+  const Value factors = p.mul(in[step_input], p.like(in[step_input], data_step(a)));
+  return from_sums(p, in, convert(p, sums, DType::f32), factors, a);
 }
 
 Values int8_fully_connected(Primitives& p, Args in, const Attrs& a) {
   const DenseCall call = dense_call(p, int8_data(p, in[data_input], a), in[weight_input], a);
   require_int8_weights(p, in);
   const Value sums = int8_dot(p, call.rows, in[weight_input], {.transpose_rhs = true});
-  return {p.reshape(from_sums(p, in, sums, a), call.result)};
+  return {p.reshape(from_integers(p, in, sums, a), call.result)};
+}
+
+/// Nothing may stand between the weight and its cast, and between the cast and the contraction: the code
+/// generator then reads the weight in its own bytes.
+Values int8_weight_fully_connected(Primitives& p, Args in, const Attrs& a) {
+  const DenseCall call = dense_call(p, in[data_input], in[weight_input], a);
+  require_floating_data(p, in[data_input]);
+  require_int8_weights(p, in);
+  const DType wide = p.dtype(in[data_input]) == DType::f64 ? DType::f64 : DType::f32;
+  const Value sums =
+      p.dot(convert(p, call.rows, wide), p.cast(in[weight_input], wide), {.transpose_rhs = true});
+  return {p.reshape(from_sums(p, in, sums, in[step_input], a), call.result)};
 }
 
 Values int8_conv(Primitives& p, Args in, const Attrs& a) {
   const ir::ConvSpec spec = convolution_call(p, in[data_input], in[weight_input], a);
   require_int8_weights(p, in);
   const Value sums = int8_convolution(p, int8_data(p, in[data_input], a), in[weight_input], spec);
-  return {from_sums(p, in, sums, a)};
+  return {from_integers(p, in, sums, a)};
 }
 
 std::size_t int8_inputs(const Attrs& a) { return a.boolean("no_bias") ? bias_input : bias_input + 1; }
@@ -90,13 +113,19 @@ std::optional<DType> int8_input_dtype(std::size_t input, const Attrs&) {
   return input == step_input ? std::optional(DType::f32) : std::nullopt;
 }
 
-/// The attributes of the float operator that its result depends on, and of the integers of data.
-std::vector<AttrSpec> int8_attrs(std::span<const OpDef> family, std::string_view op) {
+/// The attributes of the float operator that its result depends on.
+std::vector<AttrSpec> float_attrs(std::span<const OpDef> family, std::string_view op) {
   std::vector<AttrSpec> attrs;
   for (const OpDef& row : family)
     for (const AttrSpec& spec : row.attrs)
       if (row.name == op && spec.ignored.empty())
         attrs.push_back(spec.name == "no_bias" ? meaning(spec, "Whether there is no bias.") : spec);
+  return attrs;
+}
+
+/// These, and the ones of the integers of data.
+std::vector<AttrSpec> int8_attrs(std::span<const OpDef> family, std::string_view op) {
+  std::vector<AttrSpec> attrs = float_attrs(family, op);
   attrs.push_back(required("data_step", AttrKind::real,
                            "The number that the integer 1 of data stands for, above 0. It is rounded to "
                            "float32, and its inverse too."));
@@ -105,7 +134,13 @@ std::vector<AttrSpec> int8_attrs(std::span<const OpDef> family, std::string_view
   return attrs;
 }
 
-/// Fields of the reference that both layers have.
+constexpr std::string_view int8_dense_shapes =
+    "data (N, ...), weight (O, K), weight_step (O), bias (O) -> (N, O). K is the number of elements of a row "
+    "of data. With flatten=False data (..., K) -> (..., O). With no_bias there is no bias.";
+constexpr std::string_view int8_dense_empty =
+    "No rows give no rows. With K = 0 the result is the bias, or 0 without one.";
+
+/// Fields of the reference of layers that quantise data.
 constexpr OpReference int8_reference{
     .dtypes =
         "Floating; data and bias have one dtype, which the result has too. weight is int8, weight_step "
@@ -128,10 +163,8 @@ std::span<const OpDef> int8_ops() {
        .reference =
            int8_reference |
            OpReference{
-               .shapes = "data (N, ...), weight (O, K), weight_step (O), bias (O) -> (N, O). K is the number "
-                         "of elements of a row of data. With flatten=False data (..., K) -> (..., O). With "
-                         "no_bias there is no bias.",
-               .empty = "No rows give no rows. With K = 0 the result is the bias, or 0 without one.",
+               .shapes = int8_dense_shapes,
+               .empty = int8_dense_empty,
                .formula = "y[n, o] = s[n, o] (data_step weight_step[o]) + bias[o], s[n, o] = sum over k of "
                           "q[n, k] weight[o, k]. q = rint(data (1 / data_step)), halves to even, clipped to "
                           "the range of data_dtype.",
@@ -142,6 +175,29 @@ std::span<const OpDef> int8_ops() {
        .attrs = int8_attrs(nn_ops(), "FullyConnected"),
        .compose = int8_fully_connected,
        .stops_gradient = true,
+       .shape_rule = with_steps<fully_connected_shape>,
+       .undeclared_dtype = int8_input_dtype},
+      {.name = "_int8_weight_fully_connected",
+       .summary = "A dense layer of an int8 weight: multiplies data in floating point by the integers.",
+       .reference =
+           {.shapes = int8_dense_shapes,
+            .dtypes = "Floating; data and bias have one dtype, which the result has too. weight is "
+                      "int8, weight_step float32. Each operation between data and the result is one of "
+                      "float32, with data of float64 one of float64, rounded once.",
+            .nan = "A NaN in a row of data makes that row NaN. A NaN in weight_step or in bias makes "
+                   "the results of its unit NaN.",
+            .empty = int8_dense_empty,
+            .integers = "Of data an error.",
+            .gradient = "data: (g weight_step) weight. weight_step: the sum over n of g[n, o] s[n, o]. "
+                        "bias: the sum of g over all axes except the last. weight: zeros.",
+            .formula = "y[n, o] = s[n, o] weight_step[o] + bias[o], s[n, o] = sum over k of data[n, "
+                       "k] weight[o, k].",
+            .source = "Kiln's own: quantize() makes it of FullyConnected, for weights alone. MXNet's "
+                      "files have no such operator."},
+       .inputs = {"data", "weight", "weight_step", "bias"},
+       .active_inputs = int8_inputs,
+       .attrs = float_attrs(nn_ops(), "FullyConnected"),
+       .compose = int8_weight_fully_connected,
        .shape_rule = with_steps<fully_connected_shape>,
        .undeclared_dtype = int8_input_dtype},
       {.name = "_int8_convolution",

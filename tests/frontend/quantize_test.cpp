@@ -1,5 +1,4 @@
 // quantize(): int8 operators against their formula, int8 networks in every mode, and files of them.
-#include "check_same_bits.h"
 #include "frontend/gluon/quantize/threshold.h"
 #include "golden_files.h"
 #include "operator_call.h"
@@ -36,32 +35,6 @@ std::vector<float> dense_by_definition(const Tensors& in, float step, bool is_un
       out.push_back(product + bias[o]);
     }
   return out;
-}
-
-Tensor integers(const Shape& shape) { return nd::random::uniform(-127.4, 127.4, shape).astype(DType::i8); }
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  double most = 0;
-  const auto x = a.to_vector<double>(), y = b.to_vector<double>();
-  for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(x[i] - y[i]));
-  return most;
-}
-
-/// The same results eagerly, hybridized and bound, on one thread and on two.
-void check_modes(SymbolBlock& net, const Tensor& x) {
-  const int before = num_threads();
-  net.hybridize(false);
-  const Tensor expected = net(x);
-  for (const int threads : {1, 2}) {
-    set_num_threads(threads);
-    net.hybridize(false);
-    CHECK(same_bits(net(x), expected));
-    net.hybridize();
-    CHECK(same_bits(net(x), expected));
-    BoundCall call = net.bind({x});
-    CHECK(same_bits(call.run().at(0), expected));
-  }
-  set_num_threads(before);
 }
 
 }  // namespace
@@ -109,14 +82,15 @@ TEST_CASE("an int8 convolution is the dense layer of its windows", "[int8]") {
 }
 
 TEST_CASE("an int8 operator refuses a step or an array that does not fit", "[int8]") {
-  const auto mistake = [](const Attributes& attrs, const std::vector<OperatorInput>& inputs) {
+  const auto mistake = [](const Attributes& attrs, const std::vector<OperatorInput>& inputs,
+                          const char* op = "_int8_fully_connected") {
     Attributes all = attrs;
     all.insert({"num_hidden", "3"});
     all.insert({"no_bias", "True"});
     Tensors zeros_of;
     for (const OperatorInput& i : inputs) zeros_of.push_back(zeros(i.shape, i.dtype));
     try {
-      operator_block("_int8_fully_connected", all, inputs)(zeros_of);
+      operator_block(op, all, inputs)(zeros_of);
     } catch (const Error& e) {
       CHECK(e.kind() == Error::Kind::user);
       return std::string(e.what());
@@ -132,6 +106,10 @@ TEST_CASE("an int8 operator refuses a step or an array that does not fit", "[int
   CHECK_THAT(mistake({{"data_step", "1"}}, {x, {{3, 4}, DType::f32}, s}), Contains("weight must be int8"));
   CHECK_THAT(mistake({{"data_step", "1"}}, {{{2, 4}, DType::i32}, w, s}), Contains("floating-point"));
   CHECK_THAT(mistake({{"data_step", "1"}}, {x, w, {{4}, DType::f32}}), Contains("(3,)"));
+  CHECK_THAT(mistake({}, {x, {{3, 4}, DType::u8}, s}, "_int8_weight_fully_connected"),
+             Contains("weight must be int8"));
+  CHECK_THAT(mistake({}, {{{2, 4}, DType::i32}, w, s}, "_int8_weight_fully_connected"),
+             Contains("floating-point"));
 }
 
 TEST_CASE("an int8 network is near the float one and has one result in all modes", "[quantize]") {

@@ -1,5 +1,5 @@
-// Handwritten digits in int8: a trained network, quantised by each calibration, finds the classes of the
-// float network, with one result in all modes.
+// Handwritten digits in int8: a trained network, quantised by each calibration or of its weights alone, finds
+// the classes of the float network, with one result in all modes.
 #include "check_same_bits.h"
 
 #include <kiln/kiln.h>
@@ -48,10 +48,12 @@ nn::HybridSequential trained() {
 
 TEST_CASE("int8 networks of handwritten digits find the classes of the float network", "[digits]") {
   auto net = trained();
-  for (const Calibration calibration :
-       {Calibration::extremes, Calibration::percentile, Calibration::entropy}) {
-    CAPTURE(static_cast<int>(calibration));
-    SymbolBlock int8 = quantize(net, images(true, 64), {.calibration = calibration});
+  for (const QuantizeOptions& options : {QuantizeOptions{.calibration = Calibration::extremes},
+                                         {.calibration = Calibration::percentile},
+                                         {.calibration = Calibration::entropy},
+                                         {.weights_only = true}}) {
+    CAPTURE(static_cast<int>(options.calibration), options.weights_only);
+    SymbolBlock int8 = quantize(net, images(true, 64), options);
     std::vector<Tensor> inputs, results;
     double rows = 0, same = 0, right = 0, right_int8 = 0;
     for (const bool train : {true, false})

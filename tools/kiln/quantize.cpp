@@ -25,6 +25,7 @@ struct QuantizeArguments {
   std::string calibration = "entropy";
   std::vector<std::string> exclude;
   std::int64_t batch = 32;
+  bool weights_only = false;
 };
 
 /// The inputs of the network in calls of `rows` rows each; of inputs with different numbers of rows, one
@@ -124,8 +125,9 @@ void print_layers(const std::vector<QuantizedLayer>& layers, const std::map<std:
     const auto number = [&](double (Agreement::*of)() const) {
       return error == errors.end() ? "-" : fmt::format("{:.3g}", (error->second.*of)());
     };
-    fmt::print("{:<{}}  {:<5}  {:>8.3g}  {:>9}  {:>10}  {:>6}  {:>6}\n", layer.name, name,
-               name_of(layer.data_dtype), layer.data_step, number(&Agreement::largest),
+    fmt::print("{:<{}}  {:<5}  {:>8}  {:>9}  {:>10}  {:>6}  {:>6}\n", layer.name, name,
+               layer.weights_only ? "float" : name_of(layer.data_dtype),
+               layer.weights_only ? "-" : fmt::format("{:.3g}", layer.data_step), number(&Agreement::largest),
                number(&Agreement::mean), short_number(static_cast<double>(layer.float_bytes)),
                short_number(static_cast<double>(layer.int8_bytes)));
   }
@@ -136,15 +138,19 @@ int quantize_model(const QuantizeArguments& a) {
   const SymbolBlock net = SymbolBlock::imports(a.model.symbol, names, a.model.params, no_line);
   const std::vector<Tensors> batches = batches_of(read_inputs(a.data, names), names, a.batch, a.data);
   std::vector<QuantizedLayer> layers;
-  const SymbolBlock int8 = quantize(
-      net, batches, {.calibration = calibrations.at(a.calibration), .exclude = a.exclude, .layers = &layers},
-      no_line);
+  const SymbolBlock int8 = quantize(net, batches,
+                                    {.calibration = calibrations.at(a.calibration),
+                                     .exclude = a.exclude,
+                                     .weights_only = a.weights_only,
+                                     .layers = &layers},
+                                    no_line);
   write(int8, a.prefix);
   const std::map<std::string, Agreement> errors = agreements(net, int8, layers, batches);
   print_layers(layers, errors);
   const auto made = std::count_if(layers.begin(), layers.end(),
                                   [](const QuantizedLayer& l) { return l.float_because.empty(); });
-  fmt::print("{} of {} layers in int8; parameters {} bytes, {} before\n", made, layers.size(),
+  fmt::print("{} of {} layers {}; parameters {} bytes, {} before\n", made, layers.size(),
+             a.weights_only ? "with int8 weights" : "in int8",
              short_number(static_cast<double>(bytes_of(int8))),
              short_number(static_cast<double>(bytes_of(net))));
   for (const std::string& output : net.symbol().list_outputs())
@@ -165,9 +171,12 @@ void add_quantize(CLI::App& app, Action& action) {
   c->add_option("-o", a->prefix, "Output: PREFIX-symbol.json, PREFIX-0000.params")
       ->required()
       ->option_text("PREFIX");
-  c->add_option("--calibration", a->calibration, "entropy (default), percentile or extremes")
-      ->option_text("KIND")
-      ->check(CLI::IsMember({"entropy", "percentile", "extremes"}));
+  auto* calibration =
+      c->add_option("--calibration", a->calibration, "entropy (default), percentile or extremes")
+          ->option_text("KIND")
+          ->check(CLI::IsMember({"entropy", "percentile", "extremes"}));
+  c->add_flag("--weights-only", a->weights_only, "Weights of dense layers alone; data stay in float")
+      ->excludes(calibration);
   c->add_option("--exclude", a->exclude, "A layer or block that stays in float; repeated")
       ->option_text("NAME")
       ->allow_extra_args(false);

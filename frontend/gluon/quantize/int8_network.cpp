@@ -58,17 +58,21 @@ class WeightVariables {
 
 /// Makes `node`, a copy of a layer's node, the layer's int8 operator.
 void replace(ir::Node& node, const Int8Layer& layer, const WeightVariables::Pair& weight) {
-  const ir::OpDef& op =
-      *ir::find_op(layer.node->op->name == "Convolution" ? "_int8_convolution" : "_int8_fully_connected");
+  const ir::OpDef& op = *ir::find_op(layer.node->op->name == "Convolution" ? "_int8_convolution"
+                                     : layer.data                          ? "_int8_fully_connected"
+                                                                           : "_int8_weight_fully_connected");
   ir::Attrs given;
   for (const ir::Attrs::Item& item : layer.node->attrs.items())
     if (op.attr(item.name)) given.set(item.name, item.value);
-  given.set("data_step", static_cast<double>(layer.data_step));
-  given.set("data_dtype", std::string(name_of(layer.data_dtype)));
+  if (layer.data) {
+    given.set("data_step", static_cast<double>(layer.data->step));
+    given.set("data_dtype", std::string(name_of(layer.data->dtype)));
+  }
   // Of the texts, the ones that the new operator knows, and hidden ones.
   std::erase_if(node.attr_text,
                 [&](const auto& text) { return !text.first.starts_with("__") && !op.attr(text.first); });
-  for (const char* name : {"data_step", "data_dtype"}) node.attr_text[name] = ir::to_text(*given.find(name));
+  for (const char* name : {"data_step", "data_dtype"})
+    if (const auto* value = given.find(name)) node.attr_text[name] = ir::to_text(*value);
   node.op = &op;
   node.op_name = op.name;
   node.attrs = op.complete(given);

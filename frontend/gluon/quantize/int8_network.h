@@ -24,11 +24,15 @@ Int8Weight int8_weight(const Tensor& weight, const std::string& name);
 /// Gives a parameter of a new network these values, and their dtype, on `device`.
 void give(Parameter& p, const Tensor& values, Device device);
 
+/// The integers of a layer's input.
+struct Int8Data {
+  DType dtype;
+  float step;
+};
 /// A layer that becomes int8.
 struct Int8Layer {
   ir::NodePtr node;
-  DType data_dtype;
-  float data_step;
+  std::optional<Int8Data> data;  ///< nothing: its input stays in floating point, of a dense layer
 };
 /// A new network on `device` with these layers in int8. `weights` has their weights by the names of the
 /// parameters.

@@ -1,4 +1,5 @@
-// quantize(): runs a network on batches, observes the inputs of its layers, and makes the int8 network.
+// quantize(): runs a network on batches, observes the inputs of its layers, and makes the int8 network. Of
+// weights alone, nothing is run.
 #include "frontend/call/line.h"
 #include "frontend/call/trace.h"
 #include "frontend/gluon/quantize/int8_network.h"
@@ -29,32 +30,32 @@ class Quantizer {
     const auto a = options.activations;
     if (a && *a != DType::i8 && *a != DType::u8)
       fail("quantize(): activations must be int8 or uint8, not {}", name_of(*a));
+    if (a && options.weights_only)
+      fail(
+          "quantize(): activations are integers of inputs, and inputs stay in floating point with "
+          "weights_only: leave out one of the two");
     const ParameterDict params = net.collect_params();
     if (!params.empty()) device_ = params.items().front().device();
   }
 
-  /// Runs the float network on the inputs of one call.
-  void observe(const Tensors& batch) {
+  /// Whether further batches change nothing.
+  bool has_all() const { return options_.weights_only && batches_ > 0; }
+
+  /// Takes the inputs of one call. The first one gives the graph of the network its shapes; unless weights
+  /// alone become int8, the float network runs on each.
+  void take(const Tensors& batch) {
     if (batch.empty()) fail("quantize(): batch {} has no arrays", batches_);
     Tensors inputs;
     for (const Tensor& x : batch) inputs.push_back(x.to(device_, where_));
-    if (!observer_) start(inputs);
-    Tensors results;
-    try {
-      results = (*observer_)(inputs, where_);
-    } catch (const Error& e) {
-      if (e.kind() != Error::Kind::user) throw;
-      const std::string_view what = e.what(), place = place_of(what);
-      fail("{}quantize(): batch {}: {}", place, batches_, what.substr(place.size()).data());
-    }
-    for (std::size_t i = 0; i < observed_.size(); ++i)
-      add(observed_[i], results[network_.outputs.size() + i]);
+    if (batches_ == 0) find_layers(inputs);
+    if (!options_.weights_only) observe(inputs);
     ++batches_;
   }
 
   SymbolBlock finish() {
     if (batches_ == 0)
-      fail("quantize() needs at least one batch to observe the inputs of layers, and there is none");
+      fail("quantize() needs at least one batch {}, and there is none",
+           options_.weights_only ? "for the shapes of inputs" : "to observe the inputs of layers");
     observer_.reset();
     const FloatEnv env;
     std::vector<Int8Layer> int8;
@@ -64,6 +65,7 @@ class Quantizer {
       QuantizedLayer& row = rows.emplace_back();
       row.name = layer.node->name;
       row.op = layer.node->op->name;
+      row.weights_only = options_.weights_only;
       row.float_because = layer.float_because;
       if (row.float_because.empty()) quantize_layer(layer, row, int8, weights);
     }
@@ -80,10 +82,17 @@ class Quantizer {
     Histogram histogram;
   };
 
-  /// Finds the layers, and makes the network whose results are the outputs and the inputs of layers.
-  void start(const Tensors& batch) {
+  void find_layers(const Tensors& batch) {
     network_ = float_network(net_, batch, where_);
     layers_ = float_layers(net_, network_, options_.exclude);
+    for (FloatLayer& layer : layers_)
+      if (options_.weights_only && layer.float_because.empty() && layer.node->op->name != "FullyConnected")
+        layer.float_because = "no dense layer";
+    if (!options_.weights_only) start_observer();
+  }
+
+  /// Makes the network whose results are the outputs and the inputs of layers.
+  void start_observer() {
     std::vector<ir::Entry> results = network_.outputs;
     for (const FloatLayer& layer : layers_) {
       const ir::Entry& data = layer.node->inputs[0];
@@ -97,6 +106,20 @@ class Quantizer {
     observer_->params().set_grad_req(GradReq::null);
     for (Parameter p : observer_->params()) give(p, network_.parameters.at(p.name()), device_);
     observer_->hybridize();
+  }
+
+  /// Runs the float network, and adds the inputs of layers to their distributions.
+  void observe(const Tensors& inputs) {
+    Tensors results;
+    try {
+      results = (*observer_)(inputs, where_);
+    } catch (const Error& e) {
+      if (e.kind() != Error::Kind::user) throw;
+      const std::string_view what = e.what(), place = place_of(what);
+      fail("{}quantize(): batch {}: {}", place, batches_, what.substr(place.size()).data());
+    }
+    for (std::size_t i = 0; i < observed_.size(); ++i)
+      add(observed_[i], results[network_.outputs.size() + i]);
   }
 
   Observed* find(const ir::Entry& entry) {
@@ -129,12 +152,38 @@ class Quantizer {
 
   void quantize_layer(const FloatLayer& layer, QuantizedLayer& row, std::vector<Int8Layer>& int8,
                       std::map<std::string, Int8Weight>& weights) {
-    const Observed& observed = *find(layer.node->inputs[0]);
     const Tensor& values = network_.parameters.at(layer.weight());
     if (!is_floating(values.dtype())) {
       row.float_because = fmt::format("its weight is {}", name_of(values.dtype()));
       return;
     }
+    const auto data = options_.weights_only ? std::nullopt : data_of(layer, row);
+    if (!row.float_because.empty()) return;
+    const auto weight = weights.find(layer.weight());
+    const Int8Weight& w =
+        weight != weights.end()
+            ? weight->second
+            : weights.emplace(layer.weight(), int8_weight(values, layer.weight())).first->second;
+    if (data &&
+        static_cast<double>(w.max_sum) * levels_of(data->dtype) > std::numeric_limits<std::int32_t>::max()) {
+      row.float_because = "its sums might exceed int32";
+      return;
+    }
+    if (data) {
+      row.data_dtype = data->dtype;
+      row.data_step = data->step;
+    }
+    row.float_bytes = values.size() * static_cast<std::int64_t>(size_of(values.dtype()));
+    row.int8_bytes = w.integers.size() + w.steps.size() * static_cast<std::int64_t>(sizeof(float));
+    int8.push_back({layer.node, data});
+  }
+
+  /// The greatest integer of an input.
+  static double levels_of(DType dtype) { return dtype == DType::u8 ? 255 : 127; }
+
+  /// The integers of a layer's input. Nothing if it has none: the row then says why.
+  std::optional<Int8Data> data_of(const FloatLayer& layer, QuantizedLayer& row) {
+    const Observed& observed = *find(layer.node->inputs[0]);
     const DType dtype = options_.activations.value_or(observed.histogram.min() < 0 ? DType::i8 : DType::u8);
     if (dtype == DType::u8 && observed.histogram.min() < 0)
       fail(
@@ -143,26 +192,10 @@ class Quantizer {
           "leave out QuantizeOptions::activations, or exclude the layer",
           row.name, observed.histogram.min());
     const double threshold = calibrated_threshold(observed.histogram, options_.calibration, dtype);
-    const double greatest = dtype == DType::u8 ? 255 : 127;
-    const auto step = static_cast<float>(threshold / greatest);
-    if (!std::isnormal(step) || !std::isnormal(1 / step)) {
-      row.float_because = threshold == 0 ? "its input is 0 in all batches" : "its input is nearly 0";
-      return;
-    }
-    const auto weight = weights.find(layer.weight());
-    const Int8Weight& w =
-        weight != weights.end()
-            ? weight->second
-            : weights.emplace(layer.weight(), int8_weight(values, layer.weight())).first->second;
-    if (static_cast<double>(w.max_sum) * greatest > std::numeric_limits<std::int32_t>::max()) {
-      row.float_because = "its sums might exceed int32";
-      return;
-    }
-    row.data_dtype = dtype;
-    row.data_step = step;
-    row.float_bytes = values.size() * static_cast<std::int64_t>(size_of(values.dtype()));
-    row.int8_bytes = w.integers.size() + w.steps.size() * static_cast<std::int64_t>(sizeof(float));
-    int8.push_back({layer.node, dtype, step});
+    const auto step = static_cast<float>(threshold / levels_of(dtype));
+    if (std::isnormal(step) && std::isnormal(1 / step)) return Int8Data{dtype, step};
+    row.float_because = threshold == 0 ? "its input is 0 in all batches" : "its input is nearly 0";
+    return std::nullopt;
   }
 
   [[noreturn]] void fail_without_layers(const std::vector<QuantizedLayer>& rows) const {
@@ -170,7 +203,8 @@ class Quantizer {
     std::string reasons;
     for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 3); ++i)
       reasons += fmt::format("{}'{}': {}", i ? "; " : "", rows[i].name, rows[i].float_because);
-    fail("quantize(): no layer of the network can compute in int8 ({}{})", reasons,
+    fail("quantize(): no layer of the network can {} ({}{})",
+         options_.weights_only ? "have an int8 weight" : "compute in int8", reasons,
          rows.size() > 3 ? "; ..." : "");
   }
 
@@ -204,7 +238,8 @@ SymbolBlock quantized(const HybridBlock& net, const QuantizeOptions& options, st
 SymbolBlock quantize(const HybridBlock& net, const std::vector<Tensors>& batches,
                      const QuantizeOptions& options, std::source_location where) {
   return detail::quantized(net, options, where, [&](detail::Quantizer& quantizer) {
-    for (const Tensors& batch : batches) quantizer.observe(batch);
+    for (const Tensors& batch : batches)
+      if (!quantizer.has_all()) quantizer.take(batch);
   });
 }
 
@@ -212,11 +247,11 @@ SymbolBlock quantize(const HybridBlock& net, const data::DataLoader& batches, co
                      std::source_location where) {
   return detail::quantized(net, options, where, [&](detail::Quantizer& quantizer) {
     if (options.num_inputs == 0) fail("quantize(): num_inputs must be 1 or more");
-    for (auto batch = batches.begin(where); batch != batches.end(); ++batch) {
+    for (auto batch = batches.begin(where); batch != batches.end() && !quantizer.has_all(); ++batch) {
       const Tensors& arrays = batch->arrays();
       if (arrays.size() < options.num_inputs)
         fail("quantize(): num_inputs is {}, and a batch has {} arrays", options.num_inputs, arrays.size());
-      quantizer.observe({arrays.begin(), arrays.begin() + static_cast<std::ptrdiff_t>(options.num_inputs)});
+      quantizer.take({arrays.begin(), arrays.begin() + static_cast<std::ptrdiff_t>(options.num_inputs)});
     }
   });
 }

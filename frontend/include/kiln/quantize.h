@@ -26,7 +26,8 @@ enum class Calibration {
 struct QuantizedLayer {
   std::string name;              ///< of the operator's node: "hybridsequential0_dense0_fwd"
   std::string op;                ///< "FullyConnected" or "Convolution"
-  std::string float_because;     ///< why it stays in floating point; empty: it computes in int8
+  std::string float_because;     ///< why it stays in floating point; empty: its weight is int8
+  bool weights_only = false;     ///< its input stays in floating point, without data_dtype and data_step
   DType data_dtype = DType::i8;  ///< i8 or u8: the integers of its input
   double data_step = 0;          ///< the number that the integer 1 stands for
   std::int64_t float_bytes = 0;  ///< of the weight before
@@ -38,6 +39,10 @@ struct QuantizeOptions {
   Calibration calibration = Calibration::entropy;  ///< of the inputs of layers
   /// Layers that stay in floating point: names of nodes, of layers, or of blocks with layers.
   std::vector<std::string> exclude = {};
+  /// Whether weights of dense layers alone become int8, and all inputs stay in floating point. `calibration`
+  /// has no effect, and of the batches the first one alone is read, for its shapes. For networks without
+  /// samples, and where the memory of large weights bounds the time: few rows for each call, as in decoding.
+  bool weights_only = false;
   /// i8 or u8, the integers of all inputs. Not given: u8 for an input without negative elements in all
   /// batches, which has twice as many levels, else i8.
   std::optional<DType> activations = {};
@@ -57,17 +62,21 @@ struct QuantizeOptions {
 /// Tensor y = int8(x);
 /// ```
 ///
+/// With `weights_only` dense layers multiply inputs by the integers, and add in floating point. Neither
+/// samples nor calibration is needed: `quantize(net, {{x}}, {.weights_only = true})`.
+///
 /// A row of `layers` says why a layer stays in floating point. It is excluded, in the body of a loop or
 /// branch, or has a weight that is computed. Or its input is 0 in all batches, or its sums might exceed
-/// int32.
+/// int32. With `weights_only`, or it is a convolution.
 ///
 /// The result is a new network on the device of `net`, with the latest values of its parameters. Its int8
 /// parameters have no gradient. It is exported and saved as any other, and SymbolBlock::imports() reads the
 /// files.
 ///
 /// Throws for no batches, a network without parameters' values, and an exclusion that names nothing. Throws
-/// for NaN or an infinity in a layer's input or weight, and for a network without a layer to quantise. A
-/// network of deferred shapes takes them from the first batch. Thread rule: as a call of `net`.
+/// for NaN or an infinity in a layer's input or weight, and for a network without a layer to quantise. Throws
+/// for `activations` together with `weights_only`. A network of deferred shapes takes them from the first
+/// batch. Thread rule: as a call of `net`.
 KILN_API SymbolBlock quantize(const HybridBlock& net, const data::DataLoader& batches,
                               const QuantizeOptions& options = {},
                               std::source_location where = std::source_location::current());

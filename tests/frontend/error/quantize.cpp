@@ -33,6 +33,11 @@ TEST_CASE("mistakes with quantize()", "[error]") {
   CHECK_THAT(mistake({{-x}}, {.activations = DType::u8}),
              Contains("negative") && Contains("'" + layer + "'"));
   CHECK_THAT(mistake({{x}}, {.activations = DType::f32}), Contains("int8 or uint8, not float32"));
+
+  CHECK_THAT(mistake({}, {.weights_only = true}), Contains("at least one batch for the shapes of inputs"));
+  CHECK_THAT(mistake({{x}}, {.weights_only = true, .activations = DType::i8}), Contains("weights_only"));
+  CHECK_THAT(mistake({{x}}, {.exclude = {net[7].name(), net[8].name()}, .weights_only = true}),
+             Contains("no layer of the network can have an int8 weight") && Contains("no dense layer; '"));
 }
 
 TEST_CASE("mistakes with networks that quantize() takes", "[error]") {

@@ -48,7 +48,7 @@ Samples convolutions_with_ones() {
                  })});
 }
 
-/// Layers that compute in int8: data, int8 weight, step of each unit or channel, bias.
+/// Layers with int8 weights: data, int8 weight, step of each unit or channel, bias.
 Input int8_weight(const Shape& shape) { return {shape, {}, kiln::DType::i8}; }
 Input weight_steps(std::int64_t units) { return {{units}, {}, kiln::DType::f32}; }
 
@@ -65,6 +65,14 @@ Samples int8_dense() {
          return {{{s[0], s[1], s[2]}, int8_weight({s[3], s[2]}), weight_steps(s[3]), {s[3]}},
                  {{"num_hidden", fmt::to_string(s[3])}, {"flatten", "False"}, {"data_step", "0.05"}}};
        })});
+}
+
+/// The same layers with data in floating point.
+Samples int8_weight_dense() {
+  Samples samples = int8_dense();
+  for (Sample& sample : samples)
+    for (const char* name : {"data_step", "data_dtype"}) sample.attrs.erase(name);
+  return samples;
 }
 
 Samples int8_convolutions() {
@@ -153,6 +161,7 @@ Rows layer_rows() {
                true}}}),
        float_dtypes},
       {{"_int8_fully_connected"}, int8_dense(), float_dtypes},
+      {{"_int8_weight_fully_connected"}, int8_weight_dense(), float_dtypes},
       {{"_int8_convolution"}, int8_convolutions(), float_dtypes},
       {{"Deconvolution"},
        join({with_ones({2, 3, 17, 2, 9, 3},
