@@ -14,7 +14,7 @@ llvm::SmallVector<Dims> taps_of(llvm::ArrayRef<std::int64_t> kernel,
 }
 
 std::vector<std::int64_t> window_offsets(std::int64_t channels, std::int64_t channel_stride,
-                                         llvm::ArrayRef<Dims> taps) {
+                                         llvm::ArrayRef<Dims> taps, std::int64_t block) {
   std::vector<std::int64_t> of_taps{0}, offsets;
   for (const Dims& axis : taps) {
     std::vector<std::int64_t> longer;
@@ -22,17 +22,11 @@ std::vector<std::int64_t> window_offsets(std::int64_t channels, std::int64_t cha
       for (const std::int64_t tap : axis) longer.push_back(outer + tap);
     of_taps = std::move(longer);
   }
-  for (std::int64_t first = 0; first < channels; first += channel_block)
+  for (std::int64_t first = 0; first < channels; first += block)
     for (const std::int64_t tap : of_taps)
-      for (std::int64_t c = first; c < std::min(first + channel_block, channels); ++c)
+      for (std::int64_t c = first; c < std::min(first + block, channels); ++c)
         offsets.push_back(tap + c * channel_stride);
   return offsets;
-}
-
-std::vector<std::int64_t> window_offsets(std::int64_t channels, llvm::ArrayRef<std::int64_t> kernel,
-                                         std::int64_t channel_stride,
-                                         llvm::ArrayRef<std::int64_t> tap_strides) {
-  return window_offsets(channels, channel_stride, taps_of(kernel, tap_strides));
 }
 
 }  // namespace kiln::codegen

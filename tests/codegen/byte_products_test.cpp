@@ -158,7 +158,8 @@ TEST_CASE("convolutions of bytes are exact on every instruction set", "[byte_pro
   };
   for (const auto& c :
        {Case{1, 3, 9, 16, 3, 1, 1, 1}, Case{2, 16, 7, 24, 3, 2, 1, 1}, Case{1, 32, 6, 33, 1, 1, 0, 1},
-        Case{2, 8, 8, 12, 5, 1, 2, 2}, Case{1, 6, 5, 6, 3, 1, 1, 6}, Case{1, 6, 5, 4, 3, 1, 0, 2}})
+        Case{2, 8, 8, 12, 5, 1, 2, 2}, Case{1, 6, 5, 6, 3, 1, 1, 6}, Case{1, 6, 5, 4, 3, 1, 0, 2},
+        Case{1, 72, 5, 20, 3, 1, 1, 1}, Case{1, 256, 5, 24, 3, 1, 1, 2}})
     for (const DType dtype : {DType::u8, DType::i8}) {
       const Tensor x = bytes({c.images, c.channels, c.extent, c.extent}, dtype, 8),
                    w = bytes({c.filters, c.channels / c.groups, c.kernel, c.kernel}, DType::i8, 9);

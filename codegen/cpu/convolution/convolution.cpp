@@ -71,7 +71,7 @@ Depthwise by_channel(const PackedConvolution& c) {
   return {.lhs = c.x,
           .rhs = c.rhs,
           .lhs_strides = c.lhs_strides,
-          .offsets = window_offsets(1, root.getKernel(), 1, c.tap_strides),
+          .offsets = window_offsets(1, 1, taps_of(root.getKernel(), c.tap_strides)),
           .row_taps = root.getKernel().back(),
           .tap_stride = c.tap_strides.back(),
           .channels = c.result[c.channel],
@@ -108,8 +108,10 @@ Contraction as_contraction(const PackedConvolution& c) {
   // With one tap the contracted index is the channel.
   if (llvm::all_of(root.getKernel(), [](std::int64_t k) { return k == 1; }))
     contraction.k_stride = c.x.strides[c.channel];
-  else
-    contraction.k_offsets = window_offsets(channels, root.getKernel(), c.x.strides[c.channel], c.tap_strides);
+  else  // a tap has all of its words, as in the packed weights (passes/layout.cpp)
+    contraction.k_offsets =
+        window_offsets(channels, c.x.strides[c.channel], taps_of(root.getKernel(), c.tap_strides),
+                       c.of_bytes ? std::max<std::int64_t>(channels, 1) : channel_block);
   contraction.lhs_elements = mlir::ShapedType::getNumElements(c.x.shape);
   contraction.of_bytes = c.of_bytes;
   return contraction;

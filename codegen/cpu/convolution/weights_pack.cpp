@@ -83,7 +83,7 @@ struct WeightsPack : WeightsPackPlan {
     if (transforms) return {};
     const auto shape = llvm::ArrayRef(view.shape).drop_front(2);
     const auto strides = llvm::ArrayRef(view.strides).drop_front(2);
-    std::vector<std::int64_t> from = window_offsets(channels, shape, view.strides[1], strides);
+    std::vector<std::int64_t> from = window_offsets(channels, view.strides[1], taps_of(shape, strides));
     if (!in_order) return from;
     std::vector<std::int64_t> places(from.size());
     for (auto [k, element] : llvm::enumerate(from))

@@ -30,7 +30,7 @@ Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, co
          .rhs = rhs,
          .places = Dims(places),
          .place_strides = place_strides,
-         .taps = window_offsets(1, result.drop_front().drop_back(), 1, tap_strides),
+         .taps = window_offsets(1, 1, taps_of(result.drop_front().drop_back(), tap_strides)),
          .channels = result.back()},
         target);
   }
@@ -56,7 +56,7 @@ Launch launch_weights_product(ir::FusionOp fusion, ir::WeightsProductOp root, co
   if (extents.size() <= 1)
     contraction.k_stride = extents.empty() ? 1 : strides[0][0];
   else
-    contraction.k_offsets = window_offsets(1, places, 1, place_strides);
+    contraction.k_offsets = window_offsets(1, 1, taps_of(places, place_strides));
   contraction.columns = result.back();
   contraction.panel = static_cast<std::int64_t>(root.getPanel());
   contraction.panels = llvm::divideCeilSigned(contraction.columns, contraction.panel);
