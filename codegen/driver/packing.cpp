@@ -35,7 +35,7 @@ bool is_parameter(mlir::Value v, mlir::Operation* op) {
 std::optional<Packing> packing_of(mlir::Operation* op) {
   ir::PackOp pack = pack_of(op);
   if (!pack || pack.getKind() == ir::PackKind::winograd || !is_parameter(pack.getX(), op)) return {};
-  const std::int64_t in_element = pack.getKind() == ir::PackKind::words ? ir::bytes_of_word : 1;
+  const std::int64_t in_element = ir::values_of_word(pack.getKind());
   const auto shape = ir::ranked(pack.getX()).getShape();
   const TensorType type = ir::to_tensor_type(pack.getX().getType());
   if (type.elements() == 0) return {};

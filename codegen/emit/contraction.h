@@ -35,17 +35,18 @@ struct Contraction {
   std::int64_t groups = 1, lhs_group = 0;
   std::int64_t columns = 0, panels = 0, panel = 0;  ///< of a group
   std::int64_t lhs_elements = 0;                    ///< distinct elements of A, over all rows
-  /// Whether elements of A and B are words of four bytes, of four values of k: u8 of A, i8 of B. The sums are
-  /// of i32.
-  bool of_bytes = false;
+  /// Values of k in elements of A and B, which are words of four bytes: 4, of u8 of A and i8 of B, whose sums
+  /// are of i32; 2, of bf16, whose sums by paired32 are of f32. Else 1: elements are no words.
+  std::int64_t values_of_word = 1;
 
   std::optional<ByteProducts> byte_products(const CpuTarget& target, int lanes) const {
-    return of_bytes ? std::optional(byte_products_of(target, lanes)) : std::nullopt;
+    return values_of_word == 4 ? std::optional(byte_products_of(target, lanes)) : std::nullopt;
   }
+  bool of_pairs() const { return values_of_word == 2; }
 };
 
-/// A view of bytes as one of words.
-ir::View in_words(ir::View bytes);
+/// A view whose elements are values as one of words of so many.
+ir::View in_words(ir::View values, std::int64_t values_of_word);
 
 /// Which operands of a kernel are A and B.
 struct FactorOperands {

@@ -45,10 +45,12 @@ struct Tile {
   int lanes;
   /// For a contraction of bytes: elements of A and of B are words, `dtype` is i32.
   std::optional<ByteProducts> bytes = {};
+  /// For a contraction by paired32: elements of A and of B are words of two bf16, `dtype` is f32.
+  bool pairs = false;
   static constexpr auto fields() {
     return std::tuple(PlanField{"dtype", &Tile::dtype}, PlanField{"rows", &Tile::rows},
                       PlanField{"vectors", &Tile::vectors}, PlanField{"lanes", &Tile::lanes},
-                      PlanField{"bytes", &Tile::bytes});
+                      PlanField{"bytes", &Tile::bytes}, PlanField{"pairs", &Tile::pairs});
   }
 
   int width() const { return vectors * lanes; }
@@ -87,7 +89,8 @@ struct Tile {
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value from, mlir::Value to)> over) const;
   /// a * b + sum, in one rounding for floating-point types. Of words: the sum of their four products.
   mlir::Value multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, mlir::Value sum) const;
-  /// The initial value of a total over chunks: -0, to which adding the first chunk's sum changes nothing.
+  /// The initial value of a total over chunks: -0, to which adding the first chunk's sum changes nothing; of
+  /// pairs +0, to which the first step's sum is added.
   mlir::Value initial_total(KernelBuilder& e) const;
   /// total + sum.
   mlir::Value plus(KernelBuilder& e, mlir::Value total, mlir::Value sum) const;

@@ -22,6 +22,8 @@ struct CpuTarget {
   /// Whether vpdpbusd multiplies bytes, on vectors: AVX512_VNNI or AVX_VNNI. It is no part of the target's
   /// id: keys of kernels that have the instruction name it.
   bool vnni = false;
+  /// Whether instructions can flush subnormals (.ftz of PTX). Otherwise a mode of the thread does (MXCSR).
+  bool has_flushing_instructions = false;
 
   /// Lanes of a vector of elements of `element_bytes`. Elements narrower than 4 bytes have the lanes of
   /// 4-byte elements, so that types of different widths have one lane count.

@@ -213,7 +213,7 @@ TaskPlan plan_tasks(const PlanRequest& r, bool packs_lhs, const ContractionSizes
 
 TileEndPlan plan_end(const PlanRequest& r, const RowTilePlan& rows, std::int64_t all_rows) {
   const std::int64_t result_bytes = all_rows * r.p.columns * r.element_bytes();
-  return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions(),
+  return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions() || r.p.of_pairs(),
           .prefetches = !r.generic && r.epilogue.reads_rows() && r.p.k_extent <= tuning::short_k &&
                         rows.rows_per_group == 1 && !rows.joins_axes &&
                         result_bytes > choices::private_cache_bytes(r.machine())};
@@ -236,8 +236,9 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
   ContractionPlan plan;
   plan.rows = plan_rows(r, largest, packs, sizes);
   plan.columns = plan_columns(r, largest.panels, sizes);
-  plan.tile = {dtype, plan.rows.rows(), plan.columns.vectors(), r.lanes(),
-               p.byte_products(target, r.lanes())};
+  plan.tile = {
+      dtype,       plan.rows.rows(), plan.columns.vectors(), r.lanes(), p.byte_products(target, r.lanes()),
+      p.of_pairs()};
   plan.lhs = plan_lhs(r, plan.rows, packs, copies, sizes);
   plan.rhs = plan_rhs(r, plan.columns, packs_batch, sizes);
   plan.tasks = plan_tasks(r, packs, sizes);
