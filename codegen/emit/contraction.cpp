@@ -15,6 +15,15 @@ ir::View in_words(ir::View values, std::int64_t values_of_word) {
   return values;
 }
 
+bool Contraction::on_matrix_unit(const CpuTarget& target) const {
+  constexpr std::size_t words = 16;
+  if (!target.amx || values_of_word == 1) return false;
+  if (k_offsets.empty()) return k_stride == 1;
+  for (std::size_t k = 0; k < k_offsets.size(); ++k)
+    if (k % words != 0 && k_offsets[k] != k_offsets[k - 1] + 1) return false;
+  return true;
+}
+
 Contraction contraction_of(ir::PackedDotOp root) {
   const auto packed = ir::ranked(root.getRhs()).getShape();
   auto pack = root.getRhs().getDefiningOp<ir::PackOp>();

@@ -39,8 +39,11 @@ struct Contraction {
   /// are of i32; 2, of bf16, whose sums by paired32 are of f32. Else 1: elements are no words.
   std::int64_t values_of_word = 1;
 
+  /// Whether the matrix unit computes it, which reads 16 neighbouring words of k.
+  bool on_matrix_unit(const CpuTarget& target) const;
   std::optional<ByteProducts> byte_products(const CpuTarget& target, int lanes) const {
-    return values_of_word == 4 ? std::optional(byte_products_of(target, lanes)) : std::nullopt;
+    return values_of_word == 4 && !on_matrix_unit(target) ? std::optional(byte_products_of(target, lanes))
+                                                          : std::nullopt;
   }
   bool of_pairs() const { return values_of_word == 2; }
 };

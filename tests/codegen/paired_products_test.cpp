@@ -241,3 +241,21 @@ TEST_CASE("parameters of bf16 are packed once", "[paired_products]") {
       CHECK_THAT(kernel.name, !Catch::Contains("weight"));
   }
 }
+
+TEST_CASE("each instruction set multiplies bf16 with its own instructions", "[paired_products]") {
+  nn::Dense dense(48, {.use_bias = false, .in_units = 64});
+  dense.initialize();
+  const Model model =
+      Model::from_symbol(dense(sym::var("data")), {{dense.weight.name(), dense.weight.data()}});
+  for (const std::string& cpu : target_cpus()) {
+    CAPTURE(cpu);
+    set_target_cpu(cpu);
+    const auto stages = model.dump({{"data", drawn({40, 64})}}, {.precision = Precision::bf16});
+    const std::string& assembly = stages.at("asm");
+    const bool has_matrix_unit = cpu.ends_with("amx");
+    CHECK((assembly.find("tdpbf16ps") != std::string::npos) == has_matrix_unit);
+    // Sums on vectors need the mode that flushes subnormals.
+    CHECK((assembly.find("ldmxcsr") != std::string::npos) != has_matrix_unit);
+  }
+  set_target_cpu("native");
+}

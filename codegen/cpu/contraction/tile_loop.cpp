@@ -4,7 +4,7 @@
 namespace kiln::codegen {
 
 TileLoop::TileLoop(const ContractionKernel& kernel, const Staging& staging, TileEnd& end)
-    : k_(kernel), staging_(staging), end_(end), pairs_(kernel) {
+    : k_(kernel), staging_(staging), end_(end), words_(kernel) {
   if (k_.plan.tasks.one_chunk && k_.plan.end.rolled) sums_ = k_.e.stack(k_.wide(), k_.plan.tile_elements());
 }
 
@@ -34,7 +34,7 @@ void TileLoop::compute(const TaskBlock& block, const RowTile& row_tile, ColumnTi
 
 void TileLoop::compute_registers(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
                                  Value from, Value to) {
-  if (k_.plan.tile.pairs) return compute_pairs(row_tile, columns, from, to);
+  if (k_.plan.tile.sums_in_memory()) return compute_in_memory(row_tile, columns, from, to);
   KernelBuilder& e = k_.e;
   const Tile& tile = k_.plan.tile;
   const bool one_chunk = k_.plan.tasks.one_chunk;
@@ -53,7 +53,7 @@ void TileLoop::compute_registers(const TaskBlock& block, const RowTile& row_tile
   finish(own, row_tile, columns, to);
 }
 
-void TileLoop::compute_pairs(const RowTile& row_tile, const ColumnTile& columns, Value from, Value to) {
+void TileLoop::compute_in_memory(const RowTile& row_tile, const ColumnTile& columns, Value from, Value to) {
   KernelBuilder& e = k_.e;
   const Tile& tile = k_.plan.tile;
   const int rows = k_.plan.rows.rows_of(row_tile.row_groups);
@@ -63,7 +63,7 @@ void TileLoop::compute_pairs(const RowTile& row_tile, const ColumnTile& columns,
     for (int i = 0; i < rows * columns.vectors; ++i)
       e.store(tile.initial_total(e), e.element(own, e.index(std::int64_t{i} * tile.lanes), k_.wide()),
               k_.wide(), tile.lanes);
-  pairs_.add(rows, columns.vectors,
+  words_.add(rows, columns.vectors,
              {staging_.lhs_of(row_tile, from), panels_of(columns, rhs_of(row_tile, columns)), own, from, to});
   finish(own, row_tile, columns, to);
 }

@@ -1,8 +1,8 @@
 // The level of tiles.
 #pragma once
-#include "codegen/cpu/contraction/pair_tiles.h"
 #include "codegen/cpu/contraction/staging.h"
 #include "codegen/cpu/contraction/tile_end.h"
+#include "codegen/cpu/contraction/word_tiles.h"
 
 namespace kiln::codegen {
 
@@ -22,8 +22,8 @@ class TileLoop {
  private:
   void compute_registers(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
                          Value from, Value to);
-  /// The same by paired32, whose sums are in memory.
-  void compute_pairs(const RowTile& row_tile, const ColumnTile& columns, Value from, Value to);
+  /// The same with sums that pass to the epilogue in memory.
+  void compute_in_memory(const RowTile& row_tile, const ColumnTile& columns, Value from, Value to);
   /// B of a tile, at k = 0.
   Value rhs_of(const RowTile& row_tile, const ColumnTile& columns) const;
   /// The epilogue of sums in memory, after the last chunk.
@@ -41,7 +41,7 @@ class TileLoop {
   const ContractionKernel& k_;
   const Staging& staging_;
   TileEnd& end_;
-  PairTiles pairs_;
+  WordTiles words_;
   Value sums_;  // of a tile, for an epilogue that is a loop
 };
 
