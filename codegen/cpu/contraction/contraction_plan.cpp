@@ -35,6 +35,11 @@ struct PlanRequest {
   bool one_chunk() const { return p.k_extent <= Tile::chunk; }
 };
 
+/// Rows for which a tile by paired32 has registers for both chains of its sums.
+int rows_of_both_chains(const CpuTarget& target, int vectors) {
+  return std::max(1, (target.registers() - 2 * vectors - 1) / (2 * vectors));
+}
+
 /// The largest tile, limited by registers for accumulators and by cache conflicts. There are `row_groups`
 /// groups of `m` rows each; `whole`: a tile has only whole row groups; `may_lack_panels`: the last tile need
 /// not have all of its panels.
@@ -42,9 +47,14 @@ struct LargestTile {
   int row_groups, rows_per_group, panels;
 };
 LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t row_bytes, std::int64_t panels,
-                         int vectors, bool whole, bool may_lack_panels, const CpuTarget& target) {
+                         int vectors, bool whole, bool may_lack_panels, bool pairs, const CpuTarget& target) {
+  // With fewer rows, B would be widened too often for its uses: the chains run one after the other.
+  constexpr int enough = 4;
+  const bool both_chains = pairs && rows_of_both_chains(target, vectors) >= enough;
   const auto most = [&](int joined, int limit = tuning::usual_conflicting_rows) {
-    return std::min(Tile::max_rows(target, joined * vectors), Tile::rows_without_conflicts(row_bytes, limit));
+    const int registers = joined * vectors;
+    return std::min(both_chains ? rows_of_both_chains(target, registers) : Tile::max_rows(target, registers),
+                    Tile::rows_without_conflicts(row_bytes, limit));
   };
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * row_groups) * joined * vectors;
@@ -98,7 +108,7 @@ LargestTile largest_tile(const PlanRequest& r, const ContractionSizes& sizes, bo
   if (p.on_matrix_unit(r.target)) return matrix_tile(rows, row_groups, r.vectors_per_panel(), r.pools());
   const std::int64_t row_stride = copies_lhs ? LhsPlan::copied_row_stride : sizes.lhs_strides.back();
   return largest_tile(rows, row_groups, row_stride * r.element_bytes(), p.panels, r.vectors_per_panel(),
-                      r.pools(), !p.unpacked && p.groups == 1, r.target);
+                      r.pools(), !p.unpacked && p.groups == 1, p.of_pairs(), r.target);
 }
 
 /// Whether tiles divide the last two axes as one: A's strides allow it, and tiles of the last axis alone
@@ -209,7 +219,10 @@ RhsPlan plan_rhs(const PlanRequest& r, const ColumnTilePlan& columns, bool packs
               .dtype = p.rhs_dtype,
               .packer = {},
               .packs_batch = packs_batch,
-              .prefetches = !r.generic && columns.panels == 1 && !p.unpacked && r.rhs_bytes() > far_bytes};
+              .prefetches = !r.generic && !p.unpacked &&
+                            (p.of_pairs() || p.on_matrix_unit(r.target)
+                                 ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
+                                 : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
   if (p.unpacked)
     rhs.packer = Packer{p.rhs_dtype, r.lanes(),
                         Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};

@@ -13,8 +13,7 @@ using Part = PairProducts::Part;
 constexpr std::int64_t words_of_step = ir::step_of_pairs / 2;
 
 /// The addresses of A's rows at a word of k.
-    std::function<Value(int)>
-    rows_at(const ContractionKernel& k, int rows, Value lhs, Value word) {
+std::function<Value(int)> rows_at(const ContractionKernel& k, int rows, Value lhs, Value word) {
   const Value here = k.element(lhs, k.lhs_offset(word));
   if (!k.plan.rows.even || k.plan.lhs.copies)
     return [&k, here](int r) {
@@ -149,7 +148,7 @@ class PairTile {
  private:
   int registers() const { return rows_ * vectors_; }
   /// Whether there are registers for the sums of the even and the odd elements at once.
-  bool fits_both_chains() const { return 2 * registers() + 2 * vectors_ + 1 <= e.target.registers(); }
+  bool fits_both_chains() const { return 2 * registers() + vectors_ + 2 <= e.target.registers(); }
 
   /// A's elements of a step to scratch memory, as f32, from where they are broadcast: for each row the even
   /// ones, then the odd ones.
@@ -158,12 +157,16 @@ class PairTile {
     const auto address = rows_at(k_, rows_, lhs, step);
     for (int r = 0; r < rows_; ++r) {
       const Value row = e.element(lhs_, e.index(r * ir::step_of_pairs), DType::f32), from = address(r);
-      e.loop(e.index(0), e.index(words_of_step), e.index(lanes_), [&](Value word) {
+      const auto widen = [&](Value word) {
         const Value words = e.load(e.element(from, word, DType::i32), DType::i32, lanes_);
         for (const Part part : {Part::even, Part::odd})
           e.store(pairs.part(words, part), e.element(row, e.add(word, first_of(part)), DType::f32),
                   DType::f32, lanes_);
-      });
+      };
+      if (lanes_ == words_of_step)
+        widen(e.index(0));
+      else
+        e.loop(e.index(0), e.index(words_of_step), e.index(lanes_), widen);
     }
   }
   Value first_of(Part part) { return e.index(part == Part::even ? 0 : words_of_step); }
@@ -177,7 +180,7 @@ class PairTile {
       const Value row = k_.rhs_element(base, e.mul(k, e.index(panel)));
       for (int v = 0; v < of_panel; ++v)
         words.push_back(e.load(k_.rhs_element(row, e.index(v * lanes_)), DType::i32, lanes_));
-      if (prefetches)
+      if (prefetches && k_.plan.rhs.prefetches)
         e.prefetch(k_.rhs_element(row, e.index(tuning::packed_prefetch_k * panel)),
                    std::int64_t{of_panel} * lanes_ * static_cast<std::int64_t>(sizeof(std::int32_t)));
     }
