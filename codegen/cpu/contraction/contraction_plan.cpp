@@ -33,6 +33,9 @@ struct PlanRequest {
   }
   bool pools() const { return !p.window_points.empty(); }
   bool one_chunk() const { return p.k_extent <= Tile::chunk; }
+  bool on_matrix_unit() const { return p.on_matrix_unit(target); }
+  /// Tile::sums_in_memory().
+  bool sums_in_memory() const { return p.of_pairs() || on_matrix_unit(); }
 };
 
 /// Rows for which a tile by paired32 has registers for both chains of its sums.
@@ -97,15 +100,15 @@ LargestTile matrix_tile(std::int64_t m, std::int64_t row_groups, int vectors, bo
 LargestTile largest_tile(const PlanRequest& r, const ContractionSizes& sizes, bool copies_lhs) {
   const Contraction& p = r.p;
   if (r.generic)
-    return p.on_matrix_unit(r.target) ? LargestTile{RowTilePlan::generic_rows, 1, 1}
-                                      : generic_tile(p.panels, r.vectors_per_panel(), r.target);
+    return r.on_matrix_unit() ? LargestTile{RowTilePlan::generic_rows, 1, 1}
+                              : generic_tile(p.panels, r.vectors_per_panel(), r.target);
   const std::size_t axes = sizes.extents.size();
   const std::int64_t rows =
                          r.pools() ? static_cast<std::int64_t>(p.window_points.size()) : sizes.extents.back(),
                      row_groups = r.pools()                                      ? sizes.extents.back()
                                   : axes > 1 && sizes.rhs_strides[axes - 2] == 0 ? sizes.extents[axes - 2]
                                                                                  : 1;
-  if (p.on_matrix_unit(r.target)) return matrix_tile(rows, row_groups, r.vectors_per_panel(), r.pools());
+  if (r.on_matrix_unit()) return matrix_tile(rows, row_groups, r.vectors_per_panel(), r.pools());
   const std::int64_t row_stride = copies_lhs ? LhsPlan::copied_row_stride : sizes.lhs_strides.back();
   return largest_tile(rows, row_groups, row_stride * r.element_bytes(), p.panels, r.vectors_per_panel(),
                       r.pools(), !p.unpacked && p.groups == 1, p.of_pairs(), r.target);
@@ -127,7 +130,7 @@ bool joins_axes(const ContractionSizes& sizes, const LargestTile& largest, int v
 /// block then has all rows, so that B is read once.
 bool copies_lhs(const PlanRequest& r, const ContractionSizes& sizes, std::int64_t all_rows) {
   const Contraction& p = r.p;
-  return !r.generic && !r.one_chunk() && !p.unpacked && !p.on_matrix_unit(r.target) && p.k_offsets.empty() &&
+  return !r.generic && !r.one_chunk() && !p.unpacked && !r.on_matrix_unit() && p.k_offsets.empty() &&
          p.k_stride == 1 && p.groups == 1 && r.lhs_bytes() > choices::block_lhs_bytes(r.machine()) &&
          all_rows * LhsPlan::copied_row_stride * r.element_bytes() <= choices::copy_bytes(r.machine()) &&
          Tile::rows_without_conflicts(sizes.lhs_strides.back() * r.element_bytes(),
@@ -220,9 +223,8 @@ RhsPlan plan_rhs(const PlanRequest& r, const ColumnTilePlan& columns, bool packs
               .packer = {},
               .packs_batch = packs_batch,
               .prefetches = !r.generic && !p.unpacked &&
-                            (p.of_pairs() || p.on_matrix_unit(r.target)
-                                 ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
-                                 : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
+                            (r.sums_in_memory() ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
+                                                : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
   if (p.unpacked)
     rhs.packer = Packer{p.rhs_dtype, r.lanes(),
                         Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
@@ -240,8 +242,7 @@ TaskPlan plan_tasks(const PlanRequest& r, bool packs_lhs, const ContractionSizes
 
 TileEndPlan plan_end(const PlanRequest& r, const RowTilePlan& rows, std::int64_t all_rows) {
   const std::int64_t result_bytes = all_rows * r.p.columns * r.element_bytes();
-  return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions() || r.p.of_pairs() ||
-                    r.p.on_matrix_unit(r.target),
+  return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions() || r.sums_in_memory(),
           .prefetches = !r.generic && r.epilogue.reads_rows() && r.p.k_extent <= tuning::short_k &&
                         rows.rows_per_group == 1 && !rows.joins_axes &&
                         result_bytes > choices::private_cache_bytes(r.machine())};
@@ -270,7 +271,7 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
                .lanes = r.lanes(),
                .bytes = p.byte_products(target, r.lanes()),
                .pairs = p.of_pairs(),
-               .matrix_unit = p.on_matrix_unit(target)};
+               .matrix_unit = r.on_matrix_unit()};
   plan.lhs = plan_lhs(r, plan.rows, packs, copies, sizes);
   plan.rhs = plan_rhs(r, plan.columns, packs_batch, sizes);
   plan.tasks = plan_tasks(r, packs, sizes);
