@@ -10,7 +10,7 @@ struct Contraction {
   mlir::Value lhs, rhs;
 };
 
-/// What the shape of a contraction allows.
+/// The algorithms that the shape of a contraction allows.
 struct ContractionShape {
   Algorithm exact = Algorithm::chained512;  ///< the algorithm of Precision::exact
   bool tensor_cores = false;                ///< whether they may compute it: matrices alone

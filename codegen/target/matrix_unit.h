@@ -11,7 +11,7 @@ namespace kiln::codegen {
 /// system is asked for a grant at the first call.
 bool has_matrix_unit();
 
-/// What the matrix unit multiplies: pairs of bf16, or four u8 by four i8.
+/// Products of the matrix unit: of pairs of bf16, or of four u8 by four i8.
 enum class MatrixProducts { pairs, bytes };
 /// Multiply-adds of one instruction: of registers of 16 rows of 64 bytes.
 constexpr std::int64_t multiply_adds_of_matrix_unit(MatrixProducts products) {

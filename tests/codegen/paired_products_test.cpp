@@ -70,7 +70,7 @@ Net::Body convolutions(const Convolution& c) {
   return [=](F& f, const Tensors& in) { return Tensors{f.Convolution(in[0], in[1], options(c))}; };
 }
 
-/// Numbers whose products are around the smallest normal ones, and some of which are subnormal.
+/// Numbers whose products are around the smallest normal ones, and some subnormal ones.
 Tensor tiny(const Shape& shape) {
   const Tensor exponents = F::floor(random::uniform(-72, -54, shape, DType::f64));
   const Tensor numbers = drawn(shape, DType::f64) * F::exp(exponents * std::log(2.0));

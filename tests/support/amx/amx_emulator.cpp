@@ -64,7 +64,7 @@ std::uint64_t displacement(std::uint64_t address) {
   return static_cast<std::uint64_t>(std::int64_t{read<T>(address)});
 }
 
-/// Reads no byte behind the instruction: it may be the last of its page. False if its encoding is not that of
+/// Reads no byte after the instruction: it may be the last of its page. False if its encoding is not that of
 /// AMX instructions, or has a prefix of a segment or of 32-bit addresses.
 bool decode(const gregset_t& registers, Instruction& in) {
   static constexpr int names[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -113,7 +113,7 @@ bool decode(const gregset_t& registers, Instruction& in) {
   return true;
 }
 
-/// What is wrong with a use of tiles; null: nothing.
+/// The mistake of a use of tiles; null: none.
 using Mistake = const char*;
 
 Mistake load_configuration(std::uint64_t address) {
