@@ -400,8 +400,8 @@ def DotOp : Kiln_Op<"dot", "GL.F"> {
       ascending order; the chunk sums are added in order, starting from the first one. The order depends on neither m, n nor the batch.
       The place of a product in the order depends on its k alone, so that trailing products of +0 change no sum but -0 (ir/README.md).
     * `paired32`, of bf16 operands to a result of f32: k is split into steps of 32, the last one filled with +0. In a step, the products
-      of the even elements are one chain of fused multiply-adds from +0 in ascending order, those of the odd elements another. The two
-      sums are added, and that sum is added to the total of the steps before it, which starts from +0. Each operation flushes
+      of the even elements are one chain of fused multiply-adds from +0 in ascending order, the products of the odd elements another.
+      The two sums are added, and that sum is added to the total of the steps before it, which starts from +0. Each operation flushes
       subnormal operands and results to zeros of their sign. This is the order of AMX's TDPBF16PS.
     * `tensor_cores`, of NVIDIA GPUs, chosen instead of `chained512` where the precision permits it: operands are f16, bf16 or f32, the
       result f32. Each chunk of 512 is one chain of `mma` instructions from +0 over steps of 16 values of k (f32: 8, whose factors are

@@ -19,7 +19,7 @@ struct ContractionShape {
   std::int64_t neighbours = 0;
 };
 
-/// The one place that knows the meaning of each Precision and of bf16: the algorithm of the contraction that
+/// The one place that knows the meaning of each Precision: the algorithm of the contraction that
 /// `e` emits, and its operands with the casts of the precision.
 Contraction contraction_of(const Emission& e, const ContractionShape& shape);
 

@@ -101,8 +101,8 @@ bool is_on_tensor_cores(mlir::Operation* op);
 /// WeightsProductOp, WinogradOp, or a dot by tensor_cores. A reduce_window that is left for a kernel is one,
 /// too: to fusion it is a depthwise convolution without weights.
 bool is_product(mlir::Operation* op);
-/// Values of k in an element of packed B, for a packed contraction of `lhs` to `result`: 4 where it
-/// multiplies bytes (PackKind::words), 2 where it multiplies by paired32 (PackKind::pairs), else 1.
+/// Values of k in an element of packed B, for a packed contraction of `lhs` to `result`. There are four where
+/// it multiplies bytes (PackKind::words), two by paired32 (PackKind::pairs), else one.
 std::int64_t values_of_word(mlir::Value lhs, mlir::Value result);
 /// Whether the convolution is depthwise: as many groups as channels.
 bool is_depthwise(PackedConvolutionOp op);

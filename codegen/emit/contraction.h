@@ -35,8 +35,8 @@ struct Contraction {
   std::int64_t groups = 1, lhs_group = 0;
   std::int64_t columns = 0, panels = 0, panel = 0;  ///< of a group
   std::int64_t lhs_elements = 0;                    ///< distinct elements of A, over all rows
-  /// Values of k in elements of A and B, which are words of four bytes: 4, of u8 of A and i8 of B, whose sums
-  /// are of i32; 2, of bf16, whose sums by paired32 are of f32. Else 1: elements are no words.
+  /// Values of k in an element of A or of B. Words of bytes, u8 of A and i8 of B, have four; their sums are
+  /// of i32. Words of paired32 have two; their sums are of f32. Other elements are one value.
   std::int64_t values_of_word = 1;
 
   /// Whether the matrix unit computes it, which reads 16 neighbouring words of k.
@@ -48,7 +48,7 @@ struct Contraction {
   bool of_pairs() const { return values_of_word == 2; }
 };
 
-/// A view whose elements are values as one of words of so many.
+/// A view of values as one of words.
 ir::View in_words(ir::View values, std::int64_t values_of_word);
 
 /// Which operands of a kernel are A and B.

@@ -6,7 +6,7 @@ namespace kiln::codegen {
 using mlir::Value;
 
 Value PairProducts::part(Value words, Part part) {
-  // bf16 is the upper half of f32.
+  // The narrow float is the upper half of f32.
   const auto bits = [&](std::int32_t value) {
     return e.splat(mlir::arith::ConstantOp::create(e.b, e.loc, e.b.getI32IntegerAttr(value)), lanes_);
   };

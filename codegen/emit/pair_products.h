@@ -5,7 +5,7 @@
 namespace kiln::codegen {
 
 /// The operations of Algorithm::paired32 (kiln.dot in ir/KilnOps.td) on registers of `lanes` lanes. Operands
-/// are words of two bf16, the even element of k in the lower half.
+/// are words of two values, the even element of k in the lower half.
 ///
 /// They flush subnormals: by their instructions where the target has such (GPUs), else by the mode of the
 /// thread, in the body of a FlushingFunction.

@@ -45,7 +45,7 @@ struct Tile {
   int lanes;
   /// For a contraction of bytes by vectors: elements of A and of B are words, `dtype` is i32.
   std::optional<ByteProducts> bytes = {};
-  /// For a contraction by paired32: elements of A and of B are words of two bf16, `dtype` is f32.
+  /// For a contraction by paired32: elements of A and of B are words of two values, `dtype` is f32.
   bool pairs = false;
   /// For a contraction of bytes or by paired32: by the matrix unit.
   bool matrix_unit = false;

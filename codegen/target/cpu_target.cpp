@@ -79,7 +79,7 @@ CpuTarget target_of(const CpuRequest& request) {
   if (request.vnni && !has_vnni(request.isa))
     fail("this machine has no {}; use native", request.isa == Isa::avx512 ? "AVX512_VNNI" : "AVX_VNNI");
   if (request.amx && !has_amx(request.isa))
-    fail("this machine has no AMX for bf16 and bytes, or the system does not grant it; use native");
+    fail("this machine has no AMX, or the system does not grant it; use native");
   switch (request.isa) {
     case Isa::avx512:
       if (!has_avx512()) fail("this machine has no AVX-512; use native");

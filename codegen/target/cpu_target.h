@@ -22,7 +22,7 @@ struct CpuTarget {
   /// Whether vpdpbusd multiplies bytes, on vectors: AVX512_VNNI or AVX_VNNI. It is no part of the target's
   /// id: keys of kernels that have the instruction name it.
   bool vnni = false;
-  /// Whether the matrix unit multiplies bytes and bf16, where `vnni` does too. As for `vnni`, keys name it.
+  /// Whether the matrix unit multiplies bytes and pairs, where `vnni` does too. As for `vnni`, keys name it.
   bool amx = false;
   /// Whether instructions can flush subnormals (.ftz of PTX). Otherwise a mode of the thread does (MXCSR).
   bool has_flushing_instructions = false;

@@ -93,7 +93,7 @@ std::string units_text(const CpuTarget& target) {
               target.amx ? "tdpbf16ps"
               : vectors  ? "vfmadd231ps"
                          : "mulss, addss",
-              measure_bf16_multiply_adds(target)) +
+              measure_pair_multiply_adds(target)) +
          line("multiply-adds of u8 by i8",
               target.amx    ? "tdpbusd"
               : target.vnni ? "vpdpbusd"

@@ -1,4 +1,4 @@
-// Asks for AMX, and compares its products with those of plain instructions.
+// Asks for AMX, and compares its products with the products of plain instructions.
 #include "codegen/target/matrix_unit.h"
 
 #include "runtime/once.h"

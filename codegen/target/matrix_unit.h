@@ -6,9 +6,8 @@
 
 namespace kiln::codegen {
 
-/// Whether kernels may use AMX's tiles: the machine has them for bf16 and for bytes, the system grants them
-/// to this process, and a product by them has the bits of plain instructions. Asked once per process; the
-/// system is asked for a grant at the first call.
+/// Whether kernels may use AMX's tiles. The machine has them for bf16 and for bytes, the system grants them
+/// to this process, and products by them have the bits of plain instructions. Asked once per process.
 bool has_matrix_unit();
 
 /// Products of the matrix unit: of pairs of bf16, or of four u8 by four i8.

@@ -86,7 +86,7 @@ double measure_multiply_adds(const CpuTarget& target) {
   return measure_steps(run) * target.lanes(4);
 }
 
-double measure_bf16_multiply_adds(const CpuTarget& target) {
+double measure_pair_multiply_adds(const CpuTarget& target) {
   return target.amx ? measure_on_matrix_unit<MatrixProducts::pairs>() : measure_multiply_adds(target);
 }
 

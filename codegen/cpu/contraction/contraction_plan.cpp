@@ -86,8 +86,8 @@ LargestTile generic_tile(std::int64_t panels, int vectors, const CpuTarget& targ
   return {rows, 1, panels % 2 == 0 && Tile::max_rows(target, 2 * vectors) >= rows ? 2 : 1};
 }
 
-/// The tile on the matrix unit: registers of 16 rows for sums, so many that some wait for their products
-/// while others begin. Each line of A is read as a whole, so that conflicts in L1 do not matter.
+/// The tile on the matrix unit. Its sums fill enough registers of 16 rows to hide the latency of products.
+/// Each line of A is read as a whole, so that conflicts in L1 do not matter.
 LargestTile matrix_tile(std::int64_t m, std::int64_t row_groups, int vectors, bool whole) {
   const int rows = matrix_unit::rows * (vectors == 1 ? 4 : vectors == 2 ? 2 : 1);
   if (whole || (row_groups > 1 && m > 0 && 2 * m <= rows))

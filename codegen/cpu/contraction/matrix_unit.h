@@ -5,9 +5,8 @@
 namespace kiln::codegen {
 
 /// The matrix unit: eight tile registers of up to 16 rows of 64 bytes. A multiplication adds to a register of
-/// sums the product of one of A, whose rows have words of k, and one of B, whose rows are words of k and
-/// whose columns are those of the sums. Tile registers live from configure() to release(); no call may be
-/// between.
+/// sums the product of a register of A and one of B. Rows of A have words of k. Rows of B are words of k, and
+/// have the columns of the sums. Tile registers live from configure() to release(); no call may be between.
 namespace matrix_unit {
 
 inline constexpr int registers = 8, rows = 16;
@@ -23,7 +22,7 @@ void release(KernelBuilder& e);
 /// Rows are `stride` bytes apart.
 void load(KernelBuilder& e, int to, mlir::Value address, mlir::Value stride);
 void store(KernelBuilder& e, int from, mlir::Value address, mlir::Value stride);
-/// sums += lhs * rhs: bf16 by paired32, or u8 by i8.
+/// sums += lhs * rhs: pairs by paired32, or u8 by i8.
 void multiply_add(KernelBuilder& e, bool of_pairs, int sums, int lhs, int rhs);
 
 }  // namespace matrix_unit

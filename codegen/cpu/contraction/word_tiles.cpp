@@ -25,8 +25,8 @@ std::function<Value(int)> rows_at(const ContractionKernel& k, int rows, Value lh
   };
 }
 
-/// A tile on the matrix unit: registers of sums by blocks of 16 rows and by registers of columns, then those
-/// of B, then one of A for whole blocks, and one for a last block with fewer rows.
+/// A tile on the matrix unit. Registers of sums come first, by blocks of 16 rows and by registers of columns.
+/// The registers of B follow, then one of A for whole blocks, and one for a last block with fewer rows.
 class MatrixTile {
  public:
   MatrixTile(const ContractionKernel& kernel, int rows, int vectors)

@@ -2,7 +2,7 @@
 // Steps of 16 elements of k go from global through shared memory. Each element of the result is the chain
 // that kiln.dot in ir/KilnOps.td defines: k in ascending order, chunks of 512 added in order. So no step may
 // go beyond the last k; rows and columns beyond the last one are read as the last one, and not stored. By
-// paired32 an element of k is a word of two bf16, and a step that of the definition.
+// paired32 an element of k is a word of two values, and a step is a step of the definition.
 #include "codegen/cuda/contraction/product_tile.h"
 #include "codegen/cuda/launch.h"
 #include "codegen/emit/contraction.h"
