@@ -96,12 +96,11 @@ def Kiln_CompareEnum : Kiln_Enum<"Compare", ["eq", "ne", "lt", "le", "gt", "ge"]
 def Kiln_ReduceEnum : Kiln_Enum<"Reduce", ["sum", "sum_squares", "prod", "max", "max_nnan", "min"]>;
 def Kiln_ScatterEnum : Kiln_Enum<"Scatter", ["replace", "add"]>;
 def Kiln_ExtendEnum : Kiln_Enum<"Extend", ["edge", "reflect"]>;
-def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd", "words"]>;
+def Kiln_PackEnum : Kiln_Enum<"PackKind", ["matrix", "transposed", "convolution", "winograd", "words", "pairs"]>;
 
-// The algorithm of a contraction fixes its bits. It is chosen once, from logical shapes and the precision, when the dialect is
-// built from a graph (ir/algorithm.h, ir/contraction.h); no pass changes it. Defined at `dot` and `convolution`. Of a node of
-// Precision::bf16 it is chained512, and two casts round each operand of f32 first: to bf16, and back to f32.
-def Kiln_AlgorithmEnum : Kiln_Enum<"Algorithm", ["chained512", "winograd", "tensor_cores"]>;
+// The algorithm of a contraction fixes its bits. It is chosen once, from logical shapes, dtypes and the precision, when the dialect
+// is built from a graph (ir/algorithm.h, ir/contraction.h); no pass changes it. Defined at `dot` and `convolution`.
+def Kiln_AlgorithmEnum : Kiln_Enum<"Algorithm", ["chained512", "paired32", "winograd", "tensor_cores"]>;
 def Kiln_Algorithm : DefaultValuedAttr<Kiln_AlgorithmEnum, "::kiln::ir::Algorithm::chained512">;
 
 def UnaryOp : Kiln_Op<"unary", "GL.F", [SameOperandsAndResultType]> {
@@ -400,6 +399,10 @@ def DotOp : Kiln_Op<"dot", "GL.F"> {
     * `chained512`: k is split into chunks of 512 (the last may be shorter). Each chunk is one chain of fused multiply-adds from +0 in
       ascending order; the chunk sums are added in order, starting from the first one. The order depends on neither m, n nor the batch.
       The place of a product in the order depends on its k alone, so that trailing products of +0 change no sum but -0 (ir/README.md).
+    * `paired32`, of bf16 operands to a result of f32: k is split into steps of 32, the last one filled with +0. In a step, the products
+      of the even elements are one chain of fused multiply-adds from +0 in ascending order, the products of the odd elements another.
+      The two sums are added, and that sum is added to the total of the steps before it, which starts from +0. Each operation flushes
+      subnormal operands and results to zeros of their sign. This is the order of AMX's TDPBF16PS.
     * `tensor_cores`, of NVIDIA GPUs, chosen instead of `chained512` where the precision permits it: operands are f16, bf16 or f32, the
       result f32. Each chunk of 512 is one chain of `mma` instructions from +0 over steps of 16 values of k (f32: 8, whose factors are
       rounded to TF32 first) in ascending order, the last one filled with zeros; the chunk sums are added as in `chained512`. The GPU's
@@ -425,6 +428,8 @@ def ConvolutionOp : Kiln_Op<"convolution", "G..."> {
   let description = [{
     * `chained512`: the contracted index runs over blocks of 16 input channels of the group, then the kernel's axes, then the channel
       within the block, and is summed in chunks as in `dot`, for any number of results. A tap in the padding multiplies +0.
+    * `paired32`, of bf16 operands to a result of f32: the contracted index runs over the kernel's axes, then over the input channels of
+      the group, which +0 fills up to a multiple of 32, and is summed in steps as in `dot`. A tap in the padding multiplies +0.
     * `winograd`, chosen for f32 kernels of 3x3 at stride 1 with at least 16 input and output channels and 7x7 results, independent of
       the batch: F(2x2, 3x3) (A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2015).
 
@@ -536,7 +541,8 @@ def PackOp : Kiln_Op<"pack", ".LKF"> {
     A `matrix` (batch..., k, n), or (batch..., n, k) if `transposed`, becomes (batch..., panels, k, panel). Weights (o, c, kernel...)
     of a `convolution` become (groups, panels, k, panel) with k in the order of the contraction, and for `winograd` the transformed
     kernels (panels, 16, c, panel). Bytes (batch..., n, k), i8 with k a multiple of four, packed as `words`, become (batch..., panels,
-    k / 4, panel) of i32: a word has four consecutive values of k, the first in its lowest byte. Packed parameters are prepacked constants.
+    k / 4, panel) of i32: a word has four consecutive values of k, the first in its lowest byte. Rows of bf16 whose k is a multiple of 32,
+    packed as `pairs`, become words of two values. Packed parameters are prepacked constants.
   }];
   let arguments = (ins Kiln_PackEnum:$kind, Kiln_Tensor:$x, I64Attr:$panel, I64Attr:$groups);
   let results = (outs Kiln_Tensor:$result);
@@ -548,7 +554,8 @@ def PackedDotOp : Kiln_Op<"packed_dot", ".L.F"> {
   let summary = "dot of A and packed B";
   let description = [{
     B may be in half precision or of bytes where A is f32: the product widens its elements. B may be packed `words` of i8 where A is u8 and not
-    transposed, and the result i32: the product widens its elements to i32.
+    transposed, and the result i32: the product widens its elements to i32. B may be packed `pairs` of bf16 where A is bf16 and not transposed,
+    and the result f32: the product is by paired32.
   }];
   let arguments = (ins Kiln_Tensor:$lhs, Kiln_Tensor:$rhs, UnitAttr:$transpose_lhs);
   let results = (outs Kiln_Tensor:$result);
@@ -560,8 +567,8 @@ def PackedConvolutionOp : Kiln_Op<"packed_convolution", ".L.F"> {
   let description = [{
     x (n, spatial..., c), result (n, spatial..., o), or (n, c, spatial...) and (n, o, spatial...) if `channels_first`: a group then has one
     panel, and a stride s of the last axis takes that of x apart, (s, points / s), so that results of a line read neighbours. Depthwise
-    weights (as many groups as channels) are packed as one group. Weights may be packed `words` of i8 where x is u8, as in packed_dot;
-    the channels of a group are then a multiple of four.
+    weights (as many groups as channels) are packed as one group. Weights may be packed `words` of i8 where x is u8, or `pairs` of bf16 where x is
+    bf16, as in packed_dot; the channels of a group are then whole words, or a multiple of 32, and k is taps, then channels.
   }];
   let arguments = (ins Kiln_Tensor:$x, Kiln_Tensor:$w, I64Attr:$groups, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$dilate, UnitAttr:$channels_first);

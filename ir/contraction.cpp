@@ -16,9 +16,10 @@ bool widens_bytes(mlir::Value v) {
          ranked(cast.getX()).getElementTypeBitWidth() <= 8;
 }
 
-/// v rounded to bfloat16, in float32. Elements are rounded before they are transposed or repeated: passes
-/// find a transpose as an operand of the contraction, and all uses of an array share its rounding.
-mlir::Value rounded(const Emission& e, mlir::Value v) {
+/// v rounded to bfloat16. Elements are rounded before they are transposed or repeated: passes find a
+/// transpose as an operand of the contraction, and all uses of an array share its rounding. `widened`: in
+/// float32 again.
+mlir::Value rounded(const Emission& e, mlir::Value v, bool widened) {
   const mlir::Value exact = v;
   llvm::SmallVector<mlir::Operation*, 4> views;
   while (mlir::Operation* view = v.getDefiningOp()) {
@@ -26,15 +27,18 @@ mlir::Value rounded(const Emission& e, mlir::Value v) {
     views.push_back(view);
     v = view->getOperand(0);
   }
-  if (widens_bytes(v)) return exact;
+  if (widened && widens_bytes(v)) return exact;
   const mlir::RankedTensorType type = ranked(v);
-  const auto narrow = mlir::RankedTensorType::get(type.getShape(), e.builder.getBF16Type());
-  mlir::Value rounding = CastOp::create(e.builder, e.location, narrow, v);
-  mlir::Value out = CastOp::create(e.builder, e.location, type, rounding);
+  const auto half = mlir::RankedTensorType::get(type.getShape(), e.builder.getBF16Type());
+  mlir::Value out = CastOp::create(e.builder, e.location, half, v);
+  if (widened) out = CastOp::create(e.builder, e.location, type, out);
   for (mlir::Operation* view : llvm::reverse(views)) {
     mlir::IRMapping map;
     map.map(view->getOperand(0), out);
-    out = e.builder.clone(*view, map)->getResult(0);
+    mlir::Operation* const copy = e.builder.clone(*view, map);
+    copy->getResult(0).setType(
+        mlir::RankedTensorType::get(ranked(copy->getResult(0)).getShape(), ranked(out).getElementType()));
+    out = copy->getResult(0);
   }
   return out;
 }
@@ -43,24 +47,48 @@ Precision precision_of(const Emission& e) {
   return e.node ? e.node->precision.value_or(e.target.precision) : e.target.precision;
 }
 
+/// Whether an operand widens bytes, through views.
+bool widens_bytes_through_views(mlir::Value v) {
+  while (mlir::Operation* view = v.getDefiningOp()) {
+    if (!is_view_op(view)) break;
+    v = view->getOperand(0);
+  }
+  return widens_bytes(v);
+}
+
+/// paired32 fills a step with zeros. With fewer neighbours most of it would be zeros.
+bool pays_in_pairs(const ContractionShape& shape) {
+  constexpr std::int64_t min_neighbours = 16;
+  return shape.neighbours >= min_neighbours;
+}
+
 }  // namespace
 
-Contraction contraction_of(const Emission& e, Algorithm exact, OnTensorCores possible) {
-  const Contraction plain{exact, e.in(0), e.in(1)};
+Contraction contraction_of(const Emission& e, const ContractionShape& shape) {
+  const Contraction plain{shape.exact, e.in(0), e.in(1)};
   if (!e.type.getElementType().isF32()) return plain;
+  const mlir::Type a = e.widened.half_of(plain.lhs, e.node), b = e.widened.half_of(plain.rhs, e.node);
+  const auto narrowed = [&](Algorithm algorithm) {
+    return Contraction{algorithm, WidenedCasts::narrowed(e.builder, plain.lhs, a),
+                       WidenedCasts::narrowed(e.builder, plain.rhs, a)};
+  };
   const Precision precision = precision_of(e);
+  const bool on_tensor_cores = shape.tensor_cores && e.target.has_tensor_cores &&
+                               (precision == Precision::fast || precision == Precision::tf32);
+  if (on_tensor_cores && a && a == b) return narrowed(Algorithm::tensor_cores);
+  if (a && a == b && a.isBF16() && pays_in_pairs(shape)) return narrowed(Algorithm::paired32);
   if (precision == Precision::bf16) {
     // An operator of half precision computes in f32, too: its operands stay as they are.
     if (e.widened.has_widened(e.node)) return plain;
-    return {Algorithm::chained512, rounded(e, plain.lhs), rounded(e, plain.rhs)};
+    // Integers of 8 bits stay bytes in memory.
+    const bool in_pairs = pays_in_pairs(shape) && !widens_bytes_through_views(plain.lhs) &&
+                          !widens_bytes_through_views(plain.rhs);
+    return {in_pairs ? Algorithm::paired32 : Algorithm::chained512, rounded(e, plain.lhs, !in_pairs),
+            rounded(e, plain.rhs, !in_pairs)};
   }
-  if (precision == Precision::exact || possible == OnTensorCores::no || !e.target.has_tensor_cores)
-    return plain;
-  const mlir::Type a = e.widened.half_of(plain.lhs, e.node), b = e.widened.half_of(plain.rhs, e.node);
-  if (a && a == b)
-    return {Algorithm::tensor_cores, WidenedCasts::narrowed(e.builder, plain.lhs, a),
-            WidenedCasts::narrowed(e.builder, plain.rhs, b)};
-  return precision == Precision::tf32 ? Contraction{Algorithm::tensor_cores, plain.lhs, plain.rhs} : plain;
+  return on_tensor_cores && precision == Precision::tf32
+             ? Contraction{Algorithm::tensor_cores, plain.lhs, plain.rhs}
+             : plain;
 }
 
 }  // namespace kiln::ir

@@ -45,8 +45,13 @@ bool is_depthwise(PackedConvolutionOp op) {
   return op.getGroups() > 1 && ranked(op.getW()).getDimSize(0) == 1;
 }
 
-bool multiplies_bytes(mlir::Value lhs, mlir::Value result) {
-  return ranked(lhs).getElementTypeBitWidth() == 8 && ranked(result).getElementTypeBitWidth() == 32;
+std::int64_t values_of_word(PackKind kind) {
+  return kind == PackKind::words ? bytes_of_word : kind == PackKind::pairs ? 2 : 1;
+}
+
+std::int64_t values_of_word(mlir::Value lhs, mlir::Value result) {
+  // Other contractions have operands A of the result's width.
+  return ranked(result).getElementTypeBitWidth() / ranked(lhs).getElementTypeBitWidth();
 }
 
 bool packs_weights(PackOp op) {
@@ -70,9 +75,10 @@ llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::
       to.append({panels(x[x.size() - (transposed ? 2 : 1)]), x[x.size() - (transposed ? 1 : 2)], panel});
       return to;
     }
-    case PackKind::words: {
+    case PackKind::words:
+    case PackKind::pairs: {
       llvm::SmallVector<std::int64_t> to(x.drop_back(2));
-      to.append({panels(x[x.size() - 2]), x.back() / bytes_of_word, panel});
+      to.append({panels(x[x.size() - 2]), x.back() / values_of_word(kind), panel});
       return to;
     }
     case PackKind::convolution:
@@ -140,11 +146,13 @@ mlir::LogicalResult PackOp::verify() {
   if (panel < 1 || groups < 1 || x.size() < 2) return emitOpError("needs a matrix and a panel");
   if (getKind() == PackKind::winograd && (x.size() != 4 || x[2] != 3 || x[3] != 3))
     return emitOpError("needs kernels of 3x3");
-  const bool of_words = getKind() == PackKind::words;
-  if (of_words && (type_of(getX()).dtype != DType::i8 || x.back() % bytes_of_word != 0))
+  const DType dtype = type_of(getX()).dtype;
+  if (getKind() == PackKind::words && (dtype != DType::i8 || x.back() % bytes_of_word != 0))
     return emitOpError("needs rows of whole words of i8");
+  if (getKind() == PackKind::pairs && (dtype != DType::bf16 || x.back() % step_of_pairs != 0))
+    return emitOpError("needs rows of whole steps of bf16");
   return verify_type(*this, [&] {
-    return TensorType{of_words ? DType::i32 : type_of(getX()).dtype,
+    return TensorType{values_of_word(getKind()) > 1 ? DType::i32 : dtype,
                       to_shape(packed_shape(getKind(), x, panel, groups))};
   });
 }

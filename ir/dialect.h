@@ -86,8 +86,12 @@ Binary combiner(Reduce kind);
 mlir::TypedAttr identity_of(Reduce kind, mlir::Type element);
 /// Whether a pack is of a convolution's weights, which it reads through any view; else it is B of a dot.
 bool packs_weights(PackOp op);
+/// Values of k of a step of Algorithm::paired32.
+inline constexpr std::int64_t step_of_pairs = 32;
 /// Bytes, values of k, of a word of PackKind::words.
 inline constexpr std::int64_t bytes_of_word = 4;
+/// Values of k in an element of a pack: 4 of `words` and 2 of `pairs`, whose elements are i32; else 1.
+std::int64_t values_of_word(PackKind kind);
 /// The shape of a pack (PackOp) of an array of shape `x`.
 llvm::SmallVector<std::int64_t> packed_shape(PackKind kind, llvm::ArrayRef<std::int64_t> x,
                                              std::int64_t panel, std::int64_t groups);
@@ -97,8 +101,9 @@ bool is_on_tensor_cores(mlir::Operation* op);
 /// WeightsProductOp, WinogradOp, or a dot by tensor_cores. A reduce_window that is left for a kernel is one,
 /// too: to fusion it is a depthwise convolution without weights.
 bool is_product(mlir::Operation* op);
-/// Whether a packed contraction of `lhs` to `result` multiplies bytes, of packed words.
-bool multiplies_bytes(mlir::Value lhs, mlir::Value result);
+/// Values of k in an element of packed B, for a packed contraction of `lhs` to `result`. There are four where
+/// it multiplies bytes (PackKind::words), two by paired32 (PackKind::pairs), else one.
+std::int64_t values_of_word(mlir::Value lhs, mlir::Value result);
 /// Whether the convolution is depthwise: as many groups as channels.
 bool is_depthwise(PackedConvolutionOp op);
 /// The type of one step's slice of a scanned input or stacked output.

@@ -99,7 +99,7 @@ mlir::LogicalResult FusionOp::verify() {
         return emitOpError("inserts into a value that it computes or reads");
     } else if (auto pack = llvm::dyn_cast<PackOp>(op)) {
       if (packs_weights(pack) ? !packs_alone(pack)
-                              : pack.getKind() == PackKind::words || !op.hasOneUse() ||
+                              : values_of_word(pack.getKind()) > 1 || !op.hasOneUse() ||
                                     !llvm::isa<PackedDotOp>(*op.user_begin()) ||
                                     !llvm::isa<mlir::BlockArgument>(op.getOperand(0)))
         return emitOpError(

@@ -34,6 +34,8 @@ namespace kiln::ir {
 ///   their operand's.
 ///
 /// * 10: a contraction of bools is whether one of its products is 1. (9: whether an odd number of them is.)
-inline constexpr int numerics_version = 10;
+///
+/// * 11: products and convolutions of bf16, and of f32 under Precision::bf16, sum by paired32.
+inline constexpr int numerics_version = 11;
 
 }  // namespace kiln::ir

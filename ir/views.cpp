@@ -82,10 +82,10 @@ bool View::is_contiguous() const {
   return elements == ranked(base).getNumElements();
 }
 
-bool is_of_words(const View& bytes) {
-  const auto is_whole = [](std::int64_t n) { return n % bytes_of_word == 0; };
-  return !bytes.strides.empty() && bytes.strides.back() == 1 && is_whole(bytes.shape.back()) &&
-         is_whole(bytes.offset) && llvm::all_of(llvm::ArrayRef(bytes.strides).drop_back(), is_whole);
+bool is_of_words(const View& view, std::int64_t values) {
+  const auto is_whole = [=](std::int64_t n) { return n % values == 0; };
+  return !view.strides.empty() && view.strides.back() == 1 && is_whole(view.shape.back()) &&
+         is_whole(view.offset) && llvm::all_of(llvm::ArrayRef(view.strides).drop_back(), is_whole);
 }
 
 std::optional<View> apply_view_op(mlir::Operation* op, const View& view) {

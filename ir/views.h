@@ -25,8 +25,8 @@ struct View {
   bool is_contiguous() const;
 };
 
-/// Whether a view of bytes is one of words, along its last axis.
-bool is_of_words(const View& bytes);
+/// Whether a view is one of words, along its last axis; a word has `values` elements.
+bool is_of_words(const View& view, std::int64_t values);
 
 /// `v` as a view, through the longest chain of view operations that strides can express, up to
 /// max_view_chain. Any other value is a view of itself.

@@ -2,6 +2,7 @@
 #include "passes/byte_factors.h"
 
 #include "passes/convolution_layout.h"
+#include "passes/permute_axes.h"
 
 #include <llvm/ADT/Sequence.h>
 #include <llvm/Support/MathExtras.h>
@@ -96,15 +97,6 @@ class WidenedBytes {
   mlir::Value array_;
   bool is_signed_;
 };
-
-mlir::Value with_last_axes_swapped(mlir::OpBuilder& builder, mlir::Value v) {
-  const auto rank = static_cast<std::size_t>(ir::ranked(v).getRank());
-  Dims order(rank), shape(ir::ranked(v).getShape());
-  std::iota(order.begin(), order.end(), 0);
-  std::swap(order[rank - 2], order[rank - 1]);
-  std::swap(shape[rank - 2], shape[rank - 1]);
-  return ir::TransposeOp::create(builder, v.getLoc(), ir::with_shape(v, shape), v, order);
-}
 
 /// `v` with elements at the end of an axis, up to whole words.
 mlir::Value in_whole_words(mlir::OpBuilder& builder, mlir::Value v, std::size_t axis) {

@@ -141,21 +141,34 @@ UnpaddedInput unpadded_input(ir::ConvolutionOp op) {
   return {pad.getX(), llvm::SmallVector<std::int64_t, 6>(pad.getLow().drop_front(2))};
 }
 
-mlir::Value lengthened(mlir::OpBuilder& builder, mlir::Value x, std::size_t axis, std::int64_t more) {
-  if (more == 0) return x;
-  const mlir::RankedTensorType type = ir::ranked(x);
-  llvm::SmallVector<std::int64_t, 6> shape(type.getShape()), low(shape.size(), 0), high(shape.size(), 0);
-  shape[axis] += more;
-  mlir::TypedAttr value = builder.getZeroAttr(type.getElementType());
-  if (auto pad = x.getDefiningOp<ir::PadOp>()) {
-    x = pad.getX();
-    low.assign(pad.getLow().begin(), pad.getLow().end());
-    high.assign(pad.getHigh().begin(), pad.getHigh().end());
-    value = pad.getValueAttr();
-  }
+namespace {
+
+/// A padding at the end of an axis, beside `low` and `high`.
+mlir::Value padded_longer(mlir::OpBuilder& builder, mlir::Value x, mlir::TypedAttr value,
+                          llvm::SmallVector<std::int64_t, 6> low, llvm::SmallVector<std::int64_t, 6> high,
+                          std::size_t axis, std::int64_t more) {
   high[axis] += more;
-  return ir::PadOp::create(builder, x.getLoc(), mlir::RankedTensorType::get(shape, type.getElementType()), x,
-                           value, low, high);
+  llvm::SmallVector<std::int64_t, 6> shape(ir::ranked(x).getShape());
+  for (auto [extent, before, after] : llvm::zip(shape, low, high)) extent += before + after;
+  return ir::PadOp::create(builder, x.getLoc(), ir::with_shape(x, shape), x, value, low, high);
+}
+
+}  // namespace
+
+mlir::Value lengthened(mlir::OpBuilder& builder, mlir::Value x, std::size_t axis, std::int64_t more) {
+  auto pad = x.getDefiningOp<ir::PadOp>();
+  if (more == 0 || !pad) return with_zeros(builder, x, axis, more);
+  return padded_longer(builder, pad.getX(), pad.getValueAttr(), llvm::to_vector<6>(pad.getLow()),
+                       llvm::to_vector<6>(pad.getHigh()), axis, more);
+}
+
+mlir::Value with_zeros(mlir::OpBuilder& builder, mlir::Value x, std::size_t axis, std::int64_t more) {
+  if (more == 0) return x;
+  const mlir::TypedAttr zero = builder.getZeroAttr(ir::ranked(x).getElementType());
+  if (auto pad = x.getDefiningOp<ir::PadOp>(); pad && pad.getValueAttr() == zero)
+    return lengthened(builder, x, axis, more);
+  const llvm::SmallVector<std::int64_t, 6> none(ir::ranked(x).getShape().size(), 0);
+  return padded_longer(builder, x, zero, none, none, axis, more);
 }
 
 }  // namespace kiln::passes

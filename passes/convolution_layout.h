@@ -42,5 +42,7 @@ UnpaddedInput unpadded_input(ir::ConvolutionOp op);
 /// `x` with `more` elements at the end of an axis: of its padding if it has one, else zeros. `x` itself for
 /// 0.
 mlir::Value lengthened(mlir::OpBuilder& builder, mlir::Value x, std::size_t axis, std::int64_t more);
+/// The same with zeros, whatever the padding of `x`.
+mlir::Value with_zeros(mlir::OpBuilder& builder, mlir::Value x, std::size_t axis, std::int64_t more);
 
 }  // namespace kiln::passes

@@ -36,7 +36,7 @@ class FusionPlanner {
     for (std::size_t i = 0; i < graph_.size(); ++i) {
       auto dot = llvm::dyn_cast<ir::PackedDotOp>(graph_.op(i));
       auto pack = dot ? dot.getRhs().getDefiningOp<ir::PackOp>() : ir::PackOp();
-      if (!pack || pack.getKind() == ir::PackKind::words || prepackable.contains(pack)) continue;
+      if (!pack || ir::values_of_word(pack.getKind()) > 1 || prepackable.contains(pack)) continue;
       // No path leads through another kernel: every member of the group depends on the pack.
       assert(graph_.number_of(pack));  // it is no view
       const std::size_t node = *graph_.number_of(pack), group = graph_.group_of(i);

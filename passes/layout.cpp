@@ -105,20 +105,28 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
       transpose_rhs = !transpose_rhs;
       std::swap(shape_of_product[rank - 1], shape_of_product[rank - 2]);
     }
-    rhs = to_pack(rhs, transpose_rhs, shape_of_product);
-    const auto shape = ir::ranked(rhs).getShape();
-    auto packed =
-        make_pack(builder, op.getLoc(), transpose_rhs ? ir::PackKind::transposed : ir::PackKind::matrix, rhs,
-                  shape[shape.size() - (transpose_rhs ? 2 : 1)], 1);
+    mlir::Value packed;
+    if (op.getAlgorithm() == ir::Algorithm::paired32) {
+      lhs = filled_steps(builder, transpose_lhs ? with_last_axes_swapped(builder, lhs) : lhs, rank - 1);
+      rhs = filled_steps(builder, transpose_rhs ? rhs : with_last_axes_swapped(builder, rhs), rank - 1);
+      packed = pack_words(builder, ir::PackKind::pairs, rhs);
+      transpose_lhs = false;
+    } else {
+      rhs = to_pack(rhs, transpose_rhs, shape_of_product);
+      packed = make_pack(
+          builder, op.getLoc(), transpose_rhs ? ir::PackKind::transposed : ir::PackKind::matrix, rhs,
+          ir::ranked(rhs).getDimSize(static_cast<unsigned>(rank - (transpose_rhs ? 2 : 1))), 1);
+    }
     mlir::Value product = ir::PackedDotOp::create(
-        builder, op.getLoc(), ir::with_shape(op.getResult(), shape_of_product), lhs, packed, transpose_lhs);
+        builder, op.getLoc(), mlir::RankedTensorType::get(shape_of_product, op.getType().getElementType()),
+        lhs, packed, transpose_lhs);
     if (exchanged) product = ir::ReshapeOp::create(builder, op.getLoc(), op.getType(), product);
     op.replaceAllUsesWith(product);
     op.erase();
   }
 
   void multiply_bytes(mlir::OpBuilder& builder, ir::DotOp op, const ByteFactors& factors) const {
-    const mlir::Value packed = pack_words(builder, factors.rhs);
+    const mlir::Value packed = pack_words(builder, ir::PackKind::words, factors.rhs);
     const mlir::Value product = ir::PackedDotOp::create(builder, op.getLoc(), op.getType(), factors.lhs,
                                                         packed, /*transpose_lhs=*/false);
     op.replaceAllUsesWith(factors.corrected(builder, product));
@@ -140,8 +148,12 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
   void pack(ir::ConvolutionOp op) {
     mlir::OpBuilder builder(op);
     if (target_.multiplies_bytes())
-      if (const auto factors = byte_factors(builder, op)) return multiply_bytes(builder, op, *factors);
+      if (const auto factors = byte_factors(builder, op))
+        return multiply_words(builder, op, ir::PackKind::words, *factors);
     if (ir::ConvolutionOp floats = replace_by_f32(builder, op)) return pack(floats);
+    if (op.getAlgorithm() == ir::Algorithm::paired32)
+      return multiply_words(builder, op, ir::PackKind::pairs,
+                            {filled_steps(builder, op.getX(), 1), filled_steps(builder, op.getW(), 1), {}});
     switch (layout_of(op, target_)) {
       case ConvolutionLayout::lines:
         op.replaceAllUsesWith(channels_first(builder, op));
@@ -200,8 +212,16 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
     return pads;
   }
 
-  /// With the channels last the bytes of a word are channels.
-  void multiply_bytes(mlir::OpBuilder& builder, ir::ConvolutionOp op, const ByteFactors& factors) const {
+  /// `v` with zeros at the end of an axis, up to whole steps of paired32.
+  static mlir::Value filled_steps(mlir::OpBuilder& builder, mlir::Value v, std::size_t axis) {
+    const std::int64_t extent = ir::ranked(v).getShape()[axis];
+    return with_zeros(builder, v, axis,
+                      static_cast<std::int64_t>(llvm::alignTo(extent, ir::step_of_pairs)) - extent);
+  }
+
+  /// With the channels last the values of a word are channels.
+  void multiply_words(mlir::OpBuilder& builder, ir::ConvolutionOp op, ir::PackKind kind,
+                      const ByteFactors& factors) const {
     const mlir::Value x = images_channels_last(builder, factors.lhs, copies_channels_last(op));
     const mlir::RankedTensorType weights = ir::ranked(factors.rhs);
     const auto kernel = weights.getShape().drop_front(2);
@@ -212,7 +232,7 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
                                             channels_last_order(weights.getRank()));
     w = ir::ReshapeOp::create(builder, op.getLoc(), ir::with_shape(w, {groups, columns, k_extent}), w);
     const mlir::Value product = ir::PackedConvolutionOp::create(
-        builder, op.getLoc(), channels_last(op.getResult()), x, pack_words(builder, w), op.getGroups(),
+        builder, op.getLoc(), channels_last(op.getResult()), x, pack_words(builder, kind, w), op.getGroups(),
         kernel, op.getStride(), op.getDilate());
     auto result =
         ir::TransposeOp::create(builder, op.getLoc(), op.getType(), factors.corrected(builder, product),
@@ -390,15 +410,13 @@ class Layout final : public mlir::PassWrapper<Layout, mlir::OperationPass<mlir::
                               static_cast<std::uint64_t>(groups));
   }
 
-  /// Bytes (batch..., n, k) in panels of words.
-  mlir::Value pack_words(mlir::OpBuilder& builder, mlir::Value x) const {
+  /// Values (batch..., n, k) in panels of words.
+  mlir::Value pack_words(mlir::OpBuilder& builder, ir::PackKind kind, mlir::Value x) const {
     const auto shape = ir::ranked(x).getShape();
     const mlir::Type word = builder.getI32Type();
     const std::int64_t panel = target_.panel_width(shape[shape.size() - 2], word.getIntOrFloatBitWidth());
-    const auto type =
-        mlir::RankedTensorType::get(ir::packed_shape(ir::PackKind::words, shape, panel, 1), word);
-    return ir::PackOp::create(builder, x.getLoc(), type, ir::PackKind::words, x,
-                              static_cast<std::uint64_t>(panel), 1);
+    const auto type = mlir::RankedTensorType::get(ir::packed_shape(kind, shape, panel, 1), word);
+    return ir::PackOp::create(builder, x.getLoc(), type, kind, x, static_cast<std::uint64_t>(panel), 1);
   }
 
   static mlir::RankedTensorType channels_last(mlir::Value v) {

@@ -23,7 +23,7 @@ struct RowRange {
 /// Returns the array that contains A as a contiguous range of rows, and sets `part`. Null if there is none,
 /// or if A has more than `max_rows` rows.
 mlir::Value row_range(ir::DotOp dot, std::int64_t max_rows, RowRange& part) {
-  if (dot.getAlgorithm() != ir::Algorithm::chained512) return {};
+  if (ir::is_on_tensor_cores(dot)) return {};
   if (dot.getTransposeLhs() || ir::ranked(dot.getLhs()).getRank() != 2) return {};
   const ir::View view = ir::view_of(dot.getLhs());
   const std::int64_t m = view.shape[0], k = view.shape[1];
@@ -58,16 +58,17 @@ llvm::SmallVector<mlir::Value> merge(mlir::Value array, llvm::ArrayRef<RowRange>
   if (parts.size() < 2 || !covers(parts, rows)) return {};
 
   mlir::OpBuilder builder(first);
-  const mlir::Type element = ir::ranked(array).getElementType();
+  const mlir::Type lhs_element = ir::ranked(array).getElementType(),
+                   element = ir::ranked(first.getResult()).getElementType();
   llvm::SmallVector<mlir::Location> locations;
   for (RowRange p : parts) locations.push_back(p.dot.getLoc());
   const mlir::Location loc = mlir::FusedLoc::get(builder.getContext(), locations);
   mlir::Value lhs = array;
-  auto type = mlir::RankedTensorType::get({rows, k}, element);
+  auto type = mlir::RankedTensorType::get({rows, k}, lhs_element);
   if (array.getType() != type) lhs = ir::ReshapeOp::create(builder, loc, type, array);
   auto merged =
       ir::DotOp::create(builder, loc, mlir::RankedTensorType::get({rows, n}, element), lhs, first.getRhs(),
-                        ir::Algorithm::chained512, /*transpose_lhs=*/false, first.getTransposeRhs());
+                        first.getAlgorithm(), /*transpose_lhs=*/false, first.getTransposeRhs());
   llvm::SmallVector<mlir::Value> results;
   for (RowRange p : parts) {
     const std::int64_t start[] = {p.first, 0}, limit[] = {p.first + p.count, n}, step[] = {1, 1};

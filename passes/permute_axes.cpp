@@ -6,6 +6,8 @@
 
 #include <mlir/Dialect/Utils/IndexingUtils.h>
 
+#include <numeric>
+
 namespace kiln::passes {
 
 mlir::Operation* clone_with_axes(mlir::OpBuilder& builder, mlir::Operation* op, mlir::IRMapping& map,
@@ -25,6 +27,15 @@ mlir::Operation* clone_with_axes(mlir::OpBuilder& builder, mlir::Operation* op, 
         clone->setAttr(name, builder.getDenseI64ArrayAttr(moved(list)));
   }
   return clone;
+}
+
+mlir::Value with_last_axes_swapped(mlir::OpBuilder& builder, mlir::Value v) {
+  const auto rank = static_cast<std::size_t>(ir::ranked(v).getRank());
+  llvm::SmallVector<std::int64_t, 6> order(rank), shape(ir::ranked(v).getShape());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[rank - 2], order[rank - 1]);
+  std::swap(shape[rank - 2], shape[rank - 1]);
+  return ir::TransposeOp::create(builder, v.getLoc(), ir::with_shape(v, shape), v, order);
 }
 
 }  // namespace kiln::passes

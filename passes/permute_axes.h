@@ -13,4 +13,7 @@ namespace kiln::passes {
 mlir::Operation* clone_with_axes(mlir::OpBuilder& builder, mlir::Operation* op, mlir::IRMapping& map,
                                  llvm::ArrayRef<std::int64_t> order);
 
+/// A transpose of the last two axes.
+mlir::Value with_last_axes_swapped(mlir::OpBuilder& builder, mlir::Value v);
+
 }  // namespace kiln::passes

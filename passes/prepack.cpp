@@ -42,7 +42,7 @@ bool is_worth_memory(mlir::Operation* op, const ViewAnalysis& view_analysis) {
 /// Whether it packs B for contractions that read it unpacked.
 bool is_taken_as_it_lies(mlir::Operation* op, const TargetModel& target) {
   auto pack = llvm::dyn_cast<ir::PackOp>(op);
-  return pack && pack.getKind() != ir::PackKind::words &&
+  return pack && ir::values_of_word(pack.getKind()) == 1 &&
          llvm::all_of(op->getUsers(), [&](mlir::Operation* user) {
            auto dot = llvm::dyn_cast<ir::PackedDotOp>(user);
            if (!dot) return false;

@@ -123,13 +123,14 @@ mlir::Operation* ViewAnalysis::buffer_for(mlir::OpOperand& use) {
   const bool vector_last_axis =
       llvm::isa<ir::WinogradOp, ir::DepthwiseOp>(user) || is_depthwise_weights(user) ||
       (convolution && (ir::is_depthwise(convolution) || convolution.getChannelsFirst()));
-  // A kernel of bytes reads words along the last axis.
-  const bool words_last_axis = use.getOperandNumber() == 0 &&
-                               llvm::isa<ir::PackedDotOp, ir::PackedConvolutionOp>(user) &&
-                               ir::multiplies_bytes(v, user->getResult(0));
+  // A kernel of bytes, or of pairs, reads words along the last axis.
+  const std::int64_t values =
+      use.getOperandNumber() == 0 && llvm::isa<ir::PackedDotOp, ir::PackedConvolutionOp>(user)
+          ? ir::values_of_word(v, user->getResult(0))
+          : 1;
   bool fits = reduce             ? reduces_one_axis(reduce, v, *this)
               : !takes_view(use) ? view->is_contiguous()
-              : words_last_axis  ? ir::is_of_words(*view)
+              : values > 1       ? ir::is_of_words(*view, values)
                                  : !vector_last_axis || view->strides.back() == 1;
   return fits ? nullptr : make_buffer(op);
 }

@@ -18,6 +18,14 @@ std::vector<std::string_view> env_words(const char* name) {
   return words;
 }
 
+bool env_is_on(const char* name) {
+  const auto text = env(name);
+  if (!text || text == "0" || text == "off") return false;
+  const bool on = text == "1" || text == "on";
+  if (!on) warn_once(name, fmt::format("{} is \"{}\", neither 1 nor 0; 0 is used", name, *text));
+  return on;
+}
+
 std::size_t count_from_env(const char* name, std::size_t fallback) {
   const auto text = env(name);
   if (!text) return fallback;

@@ -18,11 +18,9 @@ inline std::optional<std::string_view> env(const char* name) {
 /// The words of a list with commas in a variable, without empty ones.
 std::vector<std::string_view> env_words(const char* name);
 
-/// Whether an environment variable is "1" or "on".
-inline bool env_is_on(const char* name) {
-  const auto text = env(name);
-  return text == "1" || text == "on";
-}
+/// Whether an environment variable is "1" or "on". Warns once of a value that is neither of these nor "0" or
+/// "off".
+bool env_is_on(const char* name);
 
 /// A count or a size: "4", "64M", "1G" (1024-based). Nothing for any other text.
 inline std::optional<std::size_t> parse_size(std::string_view text) {

@@ -117,8 +117,8 @@ struct nlohmann::adl_serializer<Control> {
 
 namespace kiln {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Packing, element_bytes, groups, columns, channels, taps, panel,
-                                   channel_block, columns_last)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Packing, element_bytes, groups, columns, channels, taps, packed_channels,
+                                   values, panel, channel_block, columns_last)
 
 }  // namespace kiln
 

@@ -42,7 +42,7 @@ class CudaBackend final : public Backend {
  private:
   CudaArch arch_;
   const KernelTable& scalar_kernels_;
-  CpuTarget thread_;
+  CpuTarget thread_{.has_flushing_instructions = true};
   CpuTargetModel model_;
 };
 

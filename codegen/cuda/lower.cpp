@@ -17,7 +17,8 @@ llvm::SmallVector<char, 0> CudaBackend::lower(llvm::Module& module, const Kernel
   mark_read_only(*module.getFunction(symbol), request.arguments);
   if (texts) texts->add("llvm", text_of(module));
   auto ptx = generate(module, machine, request.in_order, llvm::CodeGenFileType::AssemblyFile);
-  check_ptx({ptx.data(), ptx.size()}, request.name, request.on_tensor_cores);
+  check_ptx({ptx.data(), ptx.size()}, request.name,
+            {.tensor_cores = request.on_tensor_cores, .flushing = request.flushes_subnormals});
   const std::string schedule = "// Schedule: " + request.gpu.schedule + ".\n";
   ptx.insert(ptx.begin(), schedule.begin(), schedule.end());
   if (texts) texts->add("ptx", {ptx.data(), ptx.size()});

@@ -18,8 +18,8 @@ struct Allowed {
 };
 
 // Floating-point arithmetic is there with a rounding alone, and with none that flushes subnormals (.ftz) or
-// approximates. Kiln's code has comparisons and selections for maxima; LLVM writes max and min where neither
-// operand can be NaN.
+// approximates. Kiln's code has comparisons and selections for maxima;
+// LLVM writes max and min where neither operand can be NaN.
 constexpr Allowed allowed[] = {
     {"abs", ".f32 .f64 .s16 .s32 .s64"},
     {"add", ".rn.f32 .rn.f64 .s16 .s32 .s64 .u64"},
@@ -67,6 +67,9 @@ constexpr llvm::StringLiteral of_tensor_cores[] = {
     "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
     "cvt.rna.tf32.f32",
 };
+
+/// Allowed in kernels that compute by paired32 alone.
+constexpr llvm::StringLiteral that_flush[] = {"add.rn.ftz.f32", "fma.rn.ftz.f32"};
 
 constexpr llvm::StringLiteral integers = "s8 s16 s32 s64 u8 u16 u32 u64";
 constexpr llvm::StringLiteral untyped = "b8 b16 b32 b64";
@@ -133,7 +136,7 @@ llvm::StringRef instruction_of(llvm::StringRef line) {
 
 }  // namespace
 
-void check_ptx(std::string_view ptx, const std::string& kernel, bool on_tensor_cores) {
+void check_ptx(std::string_view ptx, const std::string& kernel, const PtxExtensions& extensions) {
   static const llvm::StringSet<> list = make_list();
   // Directives and declarations precede the body of the entry.
   llvm::StringRef body = llvm::StringRef(ptx).split("\n{").second;
@@ -142,7 +145,8 @@ void check_ptx(std::string_view ptx, const std::string& kernel, bool on_tensor_c
     for (const llvm::StringRef statement : statements_of(line.split("//").first))
       if (const llvm::StringRef word = instruction_of(statement);
           !word.empty() && !list.contains(word) &&
-          !(on_tensor_cores && llvm::is_contained(of_tensor_cores, word)))
+          !(extensions.tensor_cores && llvm::is_contained(of_tensor_cores, word)) &&
+          !(extensions.flushing && llvm::is_contained(that_flush, word)))
         fail_internal(
             "kernel '{}' has the PTX instruction {}, which is not among those that give the bits of the CPU",
             kernel, word.str());

@@ -145,8 +145,8 @@ class Counter {
     const double count = multiply_adds_of(op);
     report_.multiply_adds += count;
     if (count > 0)
-      set_dtype(ir::multiplies_bytes(op->getOperand(0), op->getResult(0)) ? op->getOperand(0)
-                                                                          : op->getResult(0));
+      set_dtype(ir::values_of_word(op->getOperand(0), op->getResult(0)) > 1 ? op->getOperand(0)
+                                                                            : op->getResult(0));
     // A constant has the node that used its value first, of all in the function.
     if (!llvm::isa<ir::ConstantOp>(op)) add_nodes(op->getLoc(), ir::is_view_op(op), report_.nodes);
     report_.operations += line_of(op, names_);

@@ -18,6 +18,7 @@ double MachineLimits::rate_of(std::int64_t bytes) const {
 
 double MachineLimits::multiply_adds_of(DType dtype) const {
   if (size_of(dtype) == 1) return byte_multiply_adds;
+  if (dtype == DType::bf16) return pair_multiply_adds;
   return size_of(dtype) > 4 ? f32_multiply_adds / 2 : f32_multiply_adds;
 }
 
@@ -33,6 +34,7 @@ const MachineLimits& machine_limits() {
     const auto rate = [](std::int64_t gigabytes) { return static_cast<double>(gigabytes) * 1e9; };
     return MachineLimits{.instructions = target.cpu,
                          .f32_multiply_adds = codegen::measure_multiply_adds(target),
+                         .pair_multiply_adds = codegen::measure_pair_multiply_adds(target),
                          .byte_multiply_adds = codegen::measure_byte_multiply_adds(target),
                          .l1_bytes = target.machine->l1.bytes,
                          .l2_bytes = target.machine->l2.bytes,

@@ -11,6 +11,7 @@ namespace kiln {
 struct MachineLimits {
   std::string instructions;       ///< "x86-64-v4"
   double f32_multiply_adds = 0;   ///< per second
+  double pair_multiply_adds = 0;  ///< by paired32, per second
   double byte_multiply_adds = 0;  ///< of u8 by i8, per second
   std::int64_t l1_bytes = 0, l2_bytes = 0;
   std::int64_t l3_bytes = 0;  ///< the share of L3 that serves a core; 0: L3 is no faster than memory

@@ -6,20 +6,29 @@
 
 namespace kiln::codegen {
 
-ir::View in_words(ir::View bytes) {
-  if (!ir::is_of_words(bytes)) fail_internal("the bytes of a contraction are no words");
-  constexpr std::int64_t size = ir::bytes_of_word;
-  bytes.offset /= size;
-  bytes.shape.back() /= size;
-  for (std::int64_t& stride : llvm::MutableArrayRef(bytes.strides).drop_back()) stride /= size;
-  return bytes;
+ir::View in_words(ir::View values, std::int64_t values_of_word) {
+  if (values_of_word == 1) return values;
+  if (!ir::is_of_words(values, values_of_word)) fail_internal("the values of a contraction are no words");
+  values.offset /= values_of_word;
+  values.shape.back() /= values_of_word;
+  for (std::int64_t& stride : llvm::MutableArrayRef(values.strides).drop_back()) stride /= values_of_word;
+  return values;
+}
+
+bool Contraction::on_matrix_unit(const CpuTarget& target) const {
+  constexpr std::size_t words = 16;
+  if (!target.amx || values_of_word == 1) return false;
+  if (k_offsets.empty()) return k_stride == 1;
+  for (std::size_t k = 0; k < k_offsets.size(); ++k)
+    if (k % words != 0 && k_offsets[k] != k_offsets[k - 1] + 1) return false;
+  return true;
 }
 
 Contraction contraction_of(ir::PackedDotOp root) {
   const auto packed = ir::ranked(root.getRhs()).getShape();
   auto pack = root.getRhs().getDefiningOp<ir::PackOp>();
-  const bool of_bytes = ir::multiplies_bytes(root.getLhs(), root.getResult());
-  const ir::View lhs = of_bytes ? in_words(ir::view_of(root.getLhs())) : ir::view_of(root.getLhs()),
+  const std::int64_t values_of_word = ir::values_of_word(root.getLhs(), root.getResult());
+  const ir::View lhs = in_words(ir::view_of(root.getLhs()), values_of_word),
                  rhs = ir::view_of(pack ? pack.getX() : root.getRhs());
   if (!rhs.is_contiguous()) fail_internal("a packed operand is read through a window");
   const std::size_t batch = lhs.shape.size() - 2;
@@ -47,7 +56,7 @@ Contraction contraction_of(ir::PackedDotOp root) {
   contraction.panels = packed[packed.size() - 3];
   contraction.panel = packed.back();
   contraction.lhs_elements = mlir::ShapedType::getNumElements(lhs.shape);
-  contraction.of_bytes = of_bytes;
+  contraction.values_of_word = values_of_word;
   return contraction;
 }
 

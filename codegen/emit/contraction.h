@@ -35,17 +35,21 @@ struct Contraction {
   std::int64_t groups = 1, lhs_group = 0;
   std::int64_t columns = 0, panels = 0, panel = 0;  ///< of a group
   std::int64_t lhs_elements = 0;                    ///< distinct elements of A, over all rows
-  /// Whether elements of A and B are words of four bytes, of four values of k: u8 of A, i8 of B. The sums are
-  /// of i32.
-  bool of_bytes = false;
+  /// Values of k in an element of A or of B. Words of bytes, u8 of A and i8 of B, have four; their sums are
+  /// of i32. Words of paired32 have two; their sums are of f32. Other elements are one value.
+  std::int64_t values_of_word = 1;
 
+  /// Whether the matrix unit computes it, which reads 16 neighbouring words of k.
+  bool on_matrix_unit(const CpuTarget& target) const;
   std::optional<ByteProducts> byte_products(const CpuTarget& target, int lanes) const {
-    return of_bytes ? std::optional(byte_products_of(target, lanes)) : std::nullopt;
+    return values_of_word == 4 && !on_matrix_unit(target) ? std::optional(byte_products_of(target, lanes))
+                                                          : std::nullopt;
   }
+  bool of_pairs() const { return values_of_word == 2; }
 };
 
-/// A view of bytes as one of words.
-ir::View in_words(ir::View bytes);
+/// A view of values as one of words.
+ir::View in_words(ir::View values, std::int64_t values_of_word);
 
 /// Which operands of a kernel are A and B.
 struct FactorOperands {

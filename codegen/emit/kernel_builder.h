@@ -209,6 +209,7 @@ struct KernelRequest {
   KernelArguments arguments = {};  ///< set when the launch is known; follows from the key
   GpuLaunch gpu = {"a thread per iteration (fallback)"};  ///< follows from the key
   bool on_tensor_cores = false;  ///< whether it may have instructions of tensor cores; follows from the key
+  bool flushes_subnormals = false;  ///< whether it computes by paired32; follows from the key
   /// Between kernels of a row fusion on a GPU: emits a wait for all threads of the iteration.
   std::function<void(KernelBuilder&)> barrier = {};
   std::string features = {};  ///< of LLVM, beyond the target's; follow from the key

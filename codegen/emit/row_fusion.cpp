@@ -77,9 +77,10 @@ KernelRequest request_of(RowFusionPlan plan, std::vector<KernelRequest> kernels,
   std::string key = plan_key("row fusion", plan);
   const GpuLaunch gpu = kernels.front().gpu;
   const bool in_order = llvm::any_of(kernels, [](const KernelRequest& k) { return k.in_order; });
+  const bool flushes = llvm::any_of(kernels, [](const KernelRequest& k) { return k.flushes_subnormals; });
   std::string words = joined_words(kernels), features;
   for (const KernelRequest& k : kernels)
-    if (features.empty()) features = k.features;
+    if (!k.features.empty()) features += (features.empty() ? "" : ",") + k.features;
   auto emit = [plan = std::move(plan), kernels = std::move(kernels)](KernelBuilder& e,
                                                                      const KernelArgs& args) {
     const mlir::Value block = e.param(args.params, plan.block_at, "block_rows");
@@ -103,6 +104,8 @@ KernelRequest request_of(RowFusionPlan plan, std::vector<KernelRequest> kernels,
   };
   KernelRequest request{
       name_of_location(location), std::move(key), location, std::move(emit), in_order, {}, gpu};
+  request.features = std::move(features);
+  request.flushes_subnormals = flushes;
   request.words = std::move(words);
   return request;
 }

@@ -115,7 +115,7 @@ int Tile::rows_without_conflicts(std::int64_t row_bytes, int limit, int most) {
 }
 
 mlir::Value Tile::initial_total(KernelBuilder& e) const {
-  return e.number(dtype, is_floating(dtype) ? -0.0 : 0, lanes);
+  return e.number(dtype, is_floating(dtype) && !pairs ? -0.0 : 0, lanes);
 }
 
 mlir::Value Tile::plus(KernelBuilder& e, mlir::Value total, mlir::Value sum) const {

@@ -43,19 +43,27 @@ struct Tile {
   int rows;
   int vectors;
   int lanes;
-  /// For a contraction of bytes: elements of A and of B are words, `dtype` is i32.
+  /// For a contraction of bytes by vectors: elements of A and of B are words, `dtype` is i32.
   std::optional<ByteProducts> bytes = {};
+  /// For a contraction by paired32: elements of A and of B are words of two values, `dtype` is f32.
+  bool pairs = false;
+  /// For a contraction of bytes or by paired32: by the matrix unit.
+  bool matrix_unit = false;
   static constexpr auto fields() {
     return std::tuple(PlanField{"dtype", &Tile::dtype}, PlanField{"rows", &Tile::rows},
                       PlanField{"vectors", &Tile::vectors}, PlanField{"lanes", &Tile::lanes},
-                      PlanField{"bytes", &Tile::bytes});
+                      PlanField{"bytes", &Tile::bytes}, PlanField{"pairs", &Tile::pairs},
+                      PlanField{"matrix_unit", &Tile::matrix_unit});
   }
 
   int width() const { return vectors * lanes; }
   /// KernelRequest::features of a kernel with such a tile.
   std::string features(const CpuTarget& target) const {
+    if (matrix_unit) return CpuTarget::amx_features;
     return bytes == ByteProducts::vnni ? target.vnni_feature() : "";
   }
+  /// Whether sums pass from the loop over k to the epilogue in memory.
+  bool sums_in_memory() const { return pairs || matrix_unit; }
   /// The type of accumulators.
   DType wide() const { return wide_dtype(dtype); }
   std::size_t registers() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(vectors); }
@@ -87,7 +95,8 @@ struct Tile {
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value from, mlir::Value to)> over) const;
   /// a * b + sum, in one rounding for floating-point types. Of words: the sum of their four products.
   mlir::Value multiply_add(KernelBuilder& e, mlir::Value a, mlir::Value b, mlir::Value sum) const;
-  /// The initial value of a total over chunks: -0, to which adding the first chunk's sum changes nothing.
+  /// The initial value of a total over chunks: -0, to which adding the first chunk's sum changes nothing; of
+  /// pairs +0, to which the first step's sum is added.
   mlir::Value initial_total(KernelBuilder& e) const;
   /// total + sum.
   mlir::Value plus(KernelBuilder& e, mlir::Value total, mlir::Value sum) const;

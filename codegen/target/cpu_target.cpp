@@ -1,6 +1,7 @@
 // Chooses the instruction set of a process.
 #include "codegen/target/cpu_target.h"
 
+#include "codegen/target/matrix_unit.h"
 #include "runtime/env.h"
 #include "runtime/fail.h"
 #include "runtime/once.h"
@@ -24,8 +25,9 @@ constexpr std::pair<std::string_view, CpuRequest> requests[] = {
     {"avx2-vnni", {Isa::avx2, /*vnni=*/true}},
     {"avx512", {Isa::avx512}},
     {"avx512-vnni", {Isa::avx512, /*vnni=*/true}},
+    {"avx512-amx", {Isa::avx512, /*vnni=*/true, /*amx=*/true}},
 };
-constexpr std::string_view known_names = "native, scalar, avx2, avx2-vnni, avx512 or avx512-vnni";
+constexpr std::string_view known_names = "native, scalar, avx2, avx2-vnni, avx512, avx512-vnni or avx512-amx";
 
 std::optional<CpuRequest> request_of(std::string_view name) {
   for (const auto& [known, request] : requests)
@@ -60,11 +62,14 @@ bool has_vnni(Isa isa) {
   return isa == Isa::avx512 ? host_has({"avx512vnni"}) : isa == Isa::avx2 && host_has({"avxvnni"});
 }
 
+/// Every processor with AMX has VNNI.
+bool has_amx(Isa isa) { return isa == Isa::avx512 && has_vnni(isa) && has_matrix_unit(); }
+
 /// The instructions of a request, as far as this machine has them.
 CpuRequest resolved(CpuRequest request) {
   if (request.isa != Isa::host) return request;
   const Isa isa = has_avx512() ? Isa::avx512 : has_avx2() ? Isa::avx2 : Isa::scalar;
-  return {isa, has_vnni(isa)};
+  return {isa, has_vnni(isa), has_amx(isa)};
 }
 
 CpuTarget target_of(const CpuRequest& request) {
@@ -73,10 +78,12 @@ CpuTarget target_of(const CpuRequest& request) {
   const Machine* const tuned_for = &machine();
   if (request.vnni && !has_vnni(request.isa))
     fail("this machine has no {}; use native", request.isa == Isa::avx512 ? "AVX512_VNNI" : "AVX_VNNI");
+  if (request.amx && !has_amx(request.isa))
+    fail("this machine has no AMX, or the system does not grant it; use native");
   switch (request.isa) {
     case Isa::avx512:
       if (!has_avx512()) fail("this machine has no AVX-512; use native");
-      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", tuned_for, request.vnni};
+      return {Isa::avx512, 64, "x86-64-v4", "-prefer-256-bit", tuned_for, request.vnni, request.amx};
     case Isa::avx2:
       if (!has_avx2()) fail("this machine has no AVX2 with FMA; use native");
       return {Isa::avx2, 32, "x86-64-v3", "", tuned_for, request.vnni};
@@ -87,7 +94,7 @@ CpuTarget target_of(const CpuRequest& request) {
 
 }  // namespace
 
-std::string_view CpuTarget::name() const { return requests[key_of({isa, vnni}) - 1].first; }
+std::string_view CpuTarget::name() const { return requests[key_of({isa, vnni, amx}) - 1].first; }
 
 constinit std::atomic<std::uint8_t> detail::cpu_key = 0;
 
@@ -111,7 +118,9 @@ std::vector<std::string> target_cpus() {
   for (const auto& [name, request] : codegen::requests) {
     const bool has_isa =
         request.isa == Isa::avx512 ? codegen::has_avx512() : request.isa == Isa::avx2 && codegen::has_avx2();
-    if (has_isa && (!request.vnni || codegen::has_vnni(request.isa))) names.emplace_back(name);
+    if (has_isa && (!request.vnni || codegen::has_vnni(request.isa)) &&
+        (!request.amx || codegen::has_amx(request.isa)))
+      names.emplace_back(name);
   }
   return names;
 }

@@ -22,6 +22,10 @@ struct CpuTarget {
   /// Whether vpdpbusd multiplies bytes, on vectors: AVX512_VNNI or AVX_VNNI. It is no part of the target's
   /// id: keys of kernels that have the instruction name it.
   bool vnni = false;
+  /// Whether the matrix unit multiplies bytes and pairs, where `vnni` does too. As for `vnni`, keys name it.
+  bool amx = false;
+  /// Whether instructions can flush subnormals (.ftz of PTX). Otherwise a mode of the thread does (MXCSR).
+  bool has_flushing_instructions = false;
 
   /// Lanes of a vector of elements of `element_bytes`. Elements narrower than 4 bytes have the lanes of
   /// 4-byte elements, so that types of different widths have one lane count.
@@ -32,6 +36,8 @@ struct CpuTarget {
   int registers() const { return vector_registers(lanes(4)); }
   /// As KILN_TARGET_CPU names it: "avx512-vnni".
   std::string_view name() const;
+  /// LLVM's names of the features that `amx` is.
+  static constexpr const char* amx_features = "+amx-tile,+amx-bf16,+amx-int8";
   /// LLVM's name of the feature that `vnni` is.
   const char* vnni_feature() const { return isa == Isa::avx512 ? "+avx512vnni" : "+avxvnni"; }
 };

@@ -89,10 +89,16 @@ std::string units_text(const CpuTarget& target) {
   return fmt::format("{:<38}{:<14}measured now\n", "unit of a core", "instruction") +
          line("multiply-adds of f32", vectors ? "vfmadd231ps" : "mulss, addss",
               measure_multiply_adds(target)) +
+         line("multiply-adds of bf16",
+              target.amx ? "tdpbf16ps"
+              : vectors  ? "vfmadd231ps"
+                         : "mulss, addss",
+              measure_pair_multiply_adds(target)) +
          line("multiply-adds of u8 by i8",
-              target.vnni ? "vpdpbusd"
-              : vectors   ? "vpmaddwd"
-                          : "imul",
+              target.amx    ? "tdpbusd"
+              : target.vnni ? "vpdpbusd"
+              : vectors     ? "vpmaddwd"
+                            : "imul",
               measure_byte_multiply_adds(target));
 }
 
@@ -103,7 +109,7 @@ std::string describe_target() {
   return fmt::format(
       "instruction set         {}\nvectors                 {}, {} registers\nprocessor               "
       "{}\n\n{}\n{}\n{}",
-      std::string(target.cpu) + (target.vnni ? ", VNNI" : ""),
+      std::string(target.cpu) + (target.vnni ? ", VNNI" : "") + (target.amx ? ", AMX" : ""),
       target.vector_bytes == 0 ? "none" : fmt::format("{} f32", target.lanes(4)), target.registers(),
       llvm::sys::getHostCPUName().str(), facts_text(*target.machine), choices_text(*target.machine),
       units_text(target));

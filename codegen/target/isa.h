@@ -14,6 +14,7 @@ namespace codegen {
 struct CpuRequest {
   Isa isa = Isa::host;  ///< host: all of the machine
   bool vnni = false;    ///< beyond `isa`: vpdpbusd, which multiplies bytes
+  bool amx = false;     ///< beyond `isa`: the matrix unit, for bytes and for pairs
 
   bool operator==(const CpuRequest&) const = default;
 };

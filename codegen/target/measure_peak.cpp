@@ -1,6 +1,8 @@
 // Measures rates of multiply-adds: independent chains of instructions that a compiler cannot change.
 #include "codegen/target/measure_peak.h"
 
+#include "codegen/target/matrix_unit.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -71,6 +73,12 @@ double measure_steps(void (*run)()) {
   return static_cast<double>(peak_steps * chains) / std::max(seconds, 1e-9);
 }
 
+template <MatrixProducts products>
+double measure_on_matrix_unit() {
+  return measure_steps([] { run_matrix_unit(products, peak_steps * chains); }) *
+         static_cast<double>(multiply_adds_of_matrix_unit(products));
+}
+
 }  // namespace
 
 double measure_multiply_adds(const CpuTarget& target) {
@@ -78,7 +86,12 @@ double measure_multiply_adds(const CpuTarget& target) {
   return measure_steps(run) * target.lanes(4);
 }
 
+double measure_pair_multiply_adds(const CpuTarget& target) {
+  return target.amx ? measure_on_matrix_unit<MatrixProducts::pairs>() : measure_multiply_adds(target);
+}
+
 double measure_byte_multiply_adds(const CpuTarget& target) {
+  if (target.amx) return measure_on_matrix_unit<MatrixProducts::bytes>();
   if (target.isa == Isa::scalar) return measure_steps(run_words);
   const bool wide = target.isa == Isa::avx512;
   const auto run = target.vnni ? (wide ? run_vnni512 : run_vnni256) : (wide ? run_pairs512 : run_pairs256);

@@ -350,6 +350,7 @@ class PageData {
     const MachineLimits& l = machine_limits();
     return {{"instructions", l.instructions},
             {"f32_multiply_adds", l.f32_multiply_adds},
+            {"pair_multiply_adds", l.pair_multiply_adds},
             {"byte_multiply_adds", l.byte_multiply_adds},
             {"l1_bytes", l.l1_bytes},
             {"l1_rate", l.l1_rate},

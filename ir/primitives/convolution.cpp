@@ -7,6 +7,12 @@
 namespace kiln::ir {
 namespace {
 
+/// Whether the channels of a group begin at a step of paired32, with no zeros between them and the last
+/// group's.
+bool fills_steps(std::int64_t groups, std::int64_t channels_of_group) {
+  return groups == 1 || channels_of_group % step_of_pairs == 0;
+}
+
 struct ConvolutionPrimitive {
   ConvSpec spec;
 
@@ -42,8 +48,10 @@ struct ConvolutionPrimitive {
   }
   void emit(Emission& e) const {
     const Window& w = spec.window;
+    const std::int64_t channels = ranked(e.in(1)).getDimSize(1);
     const auto [algorithm, x, weights] =
-        contraction_of(e, convolution_algorithm(ranked(e.in(1)), e.type, w, spec.groups), OnTensorCores::no);
+        contraction_of(e, {.exact = convolution_algorithm(ranked(e.in(1)), e.type, w, spec.groups),
+                           .neighbours = fills_steps(spec.groups, channels) ? channels : 0});
     e.make<ConvolutionOp>(x, weights, static_cast<std::uint64_t>(spec.groups), algorithm, e.list(w.stride),
                           e.list(w.dilate), e.list(w.pad_low), e.list(w.pad_high));
   }
@@ -57,10 +65,18 @@ Value Primitives::convolution(Value x, Value w, const ConvSpec& spec) {
 
 mlir::LogicalResult ConvolutionOp::verify() {
   const auto groups = static_cast<std::int64_t>(getGroups());
+  const bool in_pairs = getAlgorithm() == Algorithm::paired32;
+  if (in_pairs && type_of(getX()).dtype != DType::bf16)
+    return emitOpError("by paired32 needs operands of bf16");
   const auto type = verify_type(*this, [&] {
-    return ConvolutionPrimitive{{window_of(*this), groups}}.type(type_of(getX()), type_of(getW()));
+    const ResultType result =
+        ConvolutionPrimitive{{window_of(*this), groups}}.type(type_of(getX()), type_of(getW()));
+    if (!in_pairs || result.mismatch()) return result;
+    return ResultType(TensorType{DType::f32, result.value().shape});
   });
   if (mlir::failed(type)) return type;
+  if (in_pairs && !fills_steps(groups, type_of(getW()).shape[1]))
+    return emitOpError("by paired32 needs groups of a multiple of 32 channels");
   if (getAlgorithm() == Algorithm::tensor_cores) return emitOpError("cannot be by tensor_cores");
   if (getAlgorithm() == Algorithm::winograd && !winograd_is_defined(ranked(getW()), window_of(*this), groups))
     return emitOpError("by winograd needs f32, kernels of 3x3, one group, and steps of 1");

@@ -46,7 +46,7 @@ struct ConvolutionWeightsPrimitive {
   }
   void emit(Emission& e) const {
     const Window& w = spec.window;
-    const auto [algorithm, x, g] = contraction_of(e, Algorithm::chained512, OnTensorCores::no);
+    const auto [algorithm, x, g] = contraction_of(e, {});
     e.make<ConvolutionWeightsOp>(x, g, spec.groups > 1, e.list(w.kernel), e.list(w.stride), e.list(w.dilate),
                                  e.list(w.pad_low), e.list(w.pad_high));
   }

@@ -47,7 +47,9 @@ struct DotPrimitive {
     return static_cast<double>(result.elements()) * static_cast<double>(k);
   }
   void emit(Emission& e) const {
-    const auto [algorithm, lhs, rhs] = contraction_of(e, Algorithm::chained512, OnTensorCores::yes);
+    const auto shape = ranked(e.in(0)).getShape();
+    const auto [algorithm, lhs, rhs] = contraction_of(
+        e, {.tensor_cores = true, .neighbours = shape[shape.size() - (spec.transpose_lhs ? 2 : 1)]});
     e.make<DotOp>(lhs, rhs, algorithm, spec.transpose_lhs, spec.transpose_rhs);
   }
 };
@@ -65,13 +67,16 @@ bool is_on_tensor_cores(mlir::Operation* op) {
 
 mlir::LogicalResult DotOp::verify() {
   if (getAlgorithm() == Algorithm::winograd) return emitOpError("is no convolution, which winograd is for");
-  const bool on_tensor_cores = getAlgorithm() == Algorithm::tensor_cores;
-  if (on_tensor_cores && wide_dtype(type_of(getLhs()).dtype) != DType::f32)
+  const bool on_tensor_cores = getAlgorithm() == Algorithm::tensor_cores,
+             in_pairs = getAlgorithm() == Algorithm::paired32;
+  const DType operands = type_of(getLhs()).dtype;
+  if (on_tensor_cores && wide_dtype(operands) != DType::f32)
     return emitOpError("by tensor_cores needs operands of f16, bf16 or f32");
+  if (in_pairs && operands != DType::bf16) return emitOpError("by paired32 needs operands of bf16");
   return verify_type(*this, [&] {
     const DotPrimitive dot{{getTransposeLhs(), getTransposeRhs()}};
     const ResultType result = dot.type(type_of(getLhs()), type_of(getRhs()));
-    if (!on_tensor_cores || result.mismatch()) return result;
+    if (!(on_tensor_cores || in_pairs) || result.mismatch()) return result;
     return ResultType(TensorType{DType::f32, result.value().shape});
   });
 }

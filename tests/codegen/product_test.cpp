@@ -1,6 +1,7 @@
 // Products against the orders of operations that kiln.dot and kiln.convolution promise, one fused
 // multiply-add at a time.
 #include "function_net.h"
+#include "paired_definition.h"
 
 #include <cmath>
 #include <numeric>
@@ -288,7 +289,11 @@ TEST_CASE("batches of products of more rows") {
   const DType wide = in_f64 ? DType::f64 : DType::f32;
   for (std::int64_t i = 0; i < size.count; ++i) {
     const Tensor left = matrix(x, i).astype(wide), right = matrix(y, i).astype(wide);
-    const Tensor expected = (in_f64 ? dot<double>(left, right) : dot<float>(left, right)).astype(dtype);
+    const bool in_pairs = dtype == DType::bf16 && size.k >= 16;
+    const Tensor expected = (in_f64     ? dot<double>(left, right)
+                             : in_pairs ? paired_definition::dot(left, right)
+                                        : dot<float>(left, right))
+                                .astype(dtype);
     for (const std::size_t p : {0U, 1U, 3U}) CHECK(same_bits(matrix(products[p], i), expected));
     CHECK(same_bits(matrix(products[2], i), F::relu(expected + 1)));
   }

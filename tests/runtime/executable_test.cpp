@@ -269,6 +269,7 @@ TEST_CASE("contents are released for a prepacked constant with their bits", "[ex
                                           .columns = n,
                                           .channels = 1,
                                           .taps = 1,
+                                          .packed_channels = 1,
                                           .panel = n,
                                           .channel_block = 16}}};
     plan.steps = {step(copy, {{Space::prepacked, 0}, {Space::output, 0}}, n)};

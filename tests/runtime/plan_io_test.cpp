@@ -51,6 +51,7 @@ ExecutablePlan everything() {
                           .columns = 3,
                           .channels = 8,
                           .taps = 1,
+                          .packed_channels = 8,
                           .panel = 4,
                           .channel_block = 16,
                           .columns_last = true}}};

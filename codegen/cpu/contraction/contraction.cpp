@@ -170,6 +170,7 @@ std::optional<Launch> launch_planned(ir::FusionOp fusion, mlir::Value root, cons
 
   Launch launch = planned_launch<ContractionEmitter>(fusion, family, *plan, epilogue);
   launch.request.features = plan->tile.features(target);
+  launch.request.flushes_subnormals = plan->tile.pairs;
   append_params(launch.params, p, *plan, sizes);
   epilogue.append_params(launch.params);
   launch.table = p.k_offsets;

@@ -1,6 +1,7 @@
 // The tiles of a contraction, for registers and caches, and how they read A and B.
 #include "codegen/cpu/contraction/contraction_plan.h"
 
+#include "codegen/cpu/contraction/matrix_unit.h"
 #include "codegen/target/choices.h"
 #include "codegen/target/tuning.h"
 
@@ -32,7 +33,15 @@ struct PlanRequest {
   }
   bool pools() const { return !p.window_points.empty(); }
   bool one_chunk() const { return p.k_extent <= Tile::chunk; }
+  bool on_matrix_unit() const { return p.on_matrix_unit(target); }
+  /// Tile::sums_in_memory().
+  bool sums_in_memory() const { return p.of_pairs() || on_matrix_unit(); }
 };
+
+/// Rows for which a tile by paired32 has registers for both chains of its sums.
+int rows_of_both_chains(const CpuTarget& target, int vectors) {
+  return std::max(1, (target.registers() - 2 * vectors - 1) / (2 * vectors));
+}
 
 /// The largest tile, limited by registers for accumulators and by cache conflicts. There are `row_groups`
 /// groups of `m` rows each; `whole`: a tile has only whole row groups; `may_lack_panels`: the last tile need
@@ -41,9 +50,14 @@ struct LargestTile {
   int row_groups, rows_per_group, panels;
 };
 LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t row_bytes, std::int64_t panels,
-                         int vectors, bool whole, bool may_lack_panels, const CpuTarget& target) {
+                         int vectors, bool whole, bool may_lack_panels, bool pairs, const CpuTarget& target) {
+  // With fewer rows, B would be widened too often for its uses: the chains run one after the other.
+  constexpr int enough = 4;
+  const bool both_chains = pairs && rows_of_both_chains(target, vectors) >= enough;
   const auto most = [&](int joined, int limit = tuning::usual_conflicting_rows) {
-    return std::min(Tile::max_rows(target, joined * vectors), Tile::rows_without_conflicts(row_bytes, limit));
+    const int registers = joined * vectors;
+    return std::min(both_chains ? rows_of_both_chains(target, registers) : Tile::max_rows(target, registers),
+                    Tile::rows_without_conflicts(row_bytes, limit));
   };
   const auto sums = [&](int joined) {
     return std::min<std::int64_t>(most(joined), m * row_groups) * joined * vectors;
@@ -72,19 +86,32 @@ LargestTile generic_tile(std::int64_t panels, int vectors, const CpuTarget& targ
   return {rows, 1, panels % 2 == 0 && Tile::max_rows(target, 2 * vectors) >= rows ? 2 : 1};
 }
 
+/// The tile on the matrix unit. Its sums fill enough registers of 16 rows to hide the latency of products.
+/// Each line of A is read as a whole, so that conflicts in L1 do not matter.
+LargestTile matrix_tile(std::int64_t m, std::int64_t row_groups, int vectors, bool whole) {
+  const int rows = matrix_unit::rows * (vectors == 1 ? 4 : vectors == 2 ? 2 : 1);
+  if (whole || (row_groups > 1 && m > 0 && 2 * m <= rows))
+    return {static_cast<int>(std::clamp<std::int64_t>(rows / m, 1, std::max<std::int64_t>(row_groups, 1))),
+            static_cast<int>(m), 1};
+  return {rows, 1, 1};
+}
+
 /// The tile, whose rows of A are copied or not. Rows of two axes may share a tile if their B is the same.
 LargestTile largest_tile(const PlanRequest& r, const ContractionSizes& sizes, bool copies_lhs) {
   const Contraction& p = r.p;
-  if (r.generic) return generic_tile(p.panels, r.vectors_per_panel(), r.target);
+  if (r.generic)
+    return r.on_matrix_unit() ? LargestTile{RowTilePlan::generic_rows, 1, 1}
+                              : generic_tile(p.panels, r.vectors_per_panel(), r.target);
   const std::size_t axes = sizes.extents.size();
   const std::int64_t rows =
                          r.pools() ? static_cast<std::int64_t>(p.window_points.size()) : sizes.extents.back(),
                      row_groups = r.pools()                                      ? sizes.extents.back()
                                   : axes > 1 && sizes.rhs_strides[axes - 2] == 0 ? sizes.extents[axes - 2]
                                                                                  : 1;
+  if (r.on_matrix_unit()) return matrix_tile(rows, row_groups, r.vectors_per_panel(), r.pools());
   const std::int64_t row_stride = copies_lhs ? LhsPlan::copied_row_stride : sizes.lhs_strides.back();
   return largest_tile(rows, row_groups, row_stride * r.element_bytes(), p.panels, r.vectors_per_panel(),
-                      r.pools(), !p.unpacked && p.groups == 1, r.target);
+                      r.pools(), !p.unpacked && p.groups == 1, p.of_pairs(), r.target);
 }
 
 /// Whether tiles divide the last two axes as one: A's strides allow it, and tiles of the last axis alone
@@ -103,8 +130,8 @@ bool joins_axes(const ContractionSizes& sizes, const LargestTile& largest, int v
 /// block then has all rows, so that B is read once.
 bool copies_lhs(const PlanRequest& r, const ContractionSizes& sizes, std::int64_t all_rows) {
   const Contraction& p = r.p;
-  return !r.generic && !r.one_chunk() && !p.unpacked && p.k_offsets.empty() && p.k_stride == 1 &&
-         p.groups == 1 && r.lhs_bytes() > choices::block_lhs_bytes(r.machine()) &&
+  return !r.generic && !r.one_chunk() && !p.unpacked && !r.on_matrix_unit() && p.k_offsets.empty() &&
+         p.k_stride == 1 && p.groups == 1 && r.lhs_bytes() > choices::block_lhs_bytes(r.machine()) &&
          all_rows * LhsPlan::copied_row_stride * r.element_bytes() <= choices::copy_bytes(r.machine()) &&
          Tile::rows_without_conflicts(sizes.lhs_strides.back() * r.element_bytes(),
                                       tuning::usual_conflicting_rows) <
@@ -195,7 +222,9 @@ RhsPlan plan_rhs(const PlanRequest& r, const ColumnTilePlan& columns, bool packs
               .dtype = p.rhs_dtype,
               .packer = {},
               .packs_batch = packs_batch,
-              .prefetches = !r.generic && columns.panels == 1 && !p.unpacked && r.rhs_bytes() > far_bytes};
+              .prefetches = !r.generic && !p.unpacked &&
+                            (r.sums_in_memory() ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
+                                                : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
   if (p.unpacked)
     rhs.packer = Packer{p.rhs_dtype, r.lanes(),
                         Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
@@ -213,7 +242,7 @@ TaskPlan plan_tasks(const PlanRequest& r, bool packs_lhs, const ContractionSizes
 
 TileEndPlan plan_end(const PlanRequest& r, const RowTilePlan& rows, std::int64_t all_rows) {
   const std::int64_t result_bytes = all_rows * r.p.columns * r.element_bytes();
-  return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions(),
+  return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions() || r.sums_in_memory(),
           .prefetches = !r.generic && r.epilogue.reads_rows() && r.p.k_extent <= tuning::short_k &&
                         rows.rows_per_group == 1 && !rows.joins_axes &&
                         result_bytes > choices::private_cache_bytes(r.machine())};
@@ -236,8 +265,13 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
   ContractionPlan plan;
   plan.rows = plan_rows(r, largest, packs, sizes);
   plan.columns = plan_columns(r, largest.panels, sizes);
-  plan.tile = {dtype, plan.rows.rows(), plan.columns.vectors(), r.lanes(),
-               p.byte_products(target, r.lanes())};
+  plan.tile = {.dtype = dtype,
+               .rows = plan.rows.rows(),
+               .vectors = plan.columns.vectors(),
+               .lanes = r.lanes(),
+               .bytes = p.byte_products(target, r.lanes()),
+               .pairs = p.of_pairs(),
+               .matrix_unit = r.on_matrix_unit()};
   plan.lhs = plan_lhs(r, plan.rows, packs, copies, sizes);
   plan.rhs = plan_rhs(r, plan.columns, packs_batch, sizes);
   plan.tasks = plan_tasks(r, packs, sizes);

@@ -4,7 +4,7 @@
 namespace kiln::codegen {
 
 TileLoop::TileLoop(const ContractionKernel& kernel, const Staging& staging, TileEnd& end)
-    : k_(kernel), staging_(staging), end_(end) {
+    : k_(kernel), staging_(staging), end_(end), words_(kernel) {
   if (k_.plan.tasks.one_chunk && k_.plan.end.rolled) sums_ = k_.e.stack(k_.wide(), k_.plan.tile_elements());
 }
 
@@ -34,6 +34,7 @@ void TileLoop::compute(const TaskBlock& block, const RowTile& row_tile, ColumnTi
 
 void TileLoop::compute_registers(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
                                  Value from, Value to) {
+  if (k_.plan.tile.sums_in_memory()) return compute_in_memory(row_tile, columns, from, to);
   KernelBuilder& e = k_.e;
   const Tile& tile = k_.plan.tile;
   const bool one_chunk = k_.plan.tasks.one_chunk;
@@ -49,9 +50,32 @@ void TileLoop::compute_registers(const TaskBlock& block, const RowTile& row_tile
     const Value sum = one_chunk ? sums[i] : tile.plus(e, e.load(place(i), k_.wide(), tile.lanes), sums[i]);
     e.store(sum, place(i), k_.wide(), tile.lanes);
   }
-  const auto store_all = [&] { end_.store_from(own, row_tile, columns); };
-  if (one_chunk) return store_all();
-  e.when(e.less(e.sub(k_.params["k_extent"], e.index(1)), to), store_all);
+  finish(own, row_tile, columns, to);
+}
+
+void TileLoop::compute_in_memory(const RowTile& row_tile, const ColumnTile& columns, Value from, Value to) {
+  KernelBuilder& e = k_.e;
+  const Tile& tile = k_.plan.tile;
+  const int rows = k_.plan.rows.rows_of(row_tile.row_groups);
+  const bool one_chunk = k_.plan.tasks.one_chunk;
+  const Value own = one_chunk ? sums_ : totals_of(row_tile, columns);
+  if (one_chunk)
+    for (int i = 0; i < rows * columns.vectors; ++i)
+      e.store(tile.initial_total(e), e.element(own, e.index(std::int64_t{i} * tile.lanes), k_.wide()),
+              k_.wide(), tile.lanes);
+  words_.add(rows, columns.vectors,
+             {staging_.lhs_of(row_tile, from), panels_of(columns, rhs_of(row_tile, columns)), own, from, to});
+  finish(own, row_tile, columns, to);
+}
+
+void TileLoop::finish(Value sums, const RowTile& row_tile, const ColumnTile& columns, Value to) const {
+  const auto store_all = [&] { end_.store_from(sums, row_tile, columns); };
+  if (k_.plan.tasks.one_chunk) return store_all();
+  k_.e.when(k_.e.less(k_.e.sub(k_.params["k_extent"], k_.e.index(1)), to), store_all);
+}
+
+TileLoop::Value TileLoop::rhs_of(const RowTile& row_tile, const ColumnTile& columns) const {
+  return k_.plan.rhs.packer ? columns.panels : k_.rhs_element(columns.panels, row_tile.rhs_offset);
 }
 
 TileLoop::Value TileLoop::totals_of(const RowTile& row_tile, const ColumnTile& columns) const {
@@ -84,7 +108,7 @@ llvm::SmallVector<TileLoop::Value> TileLoop::sums_over(const TaskBlock& block, c
   tile.rows = plan.rows.rows_of(row_tile.row_groups);
   tile.vectors = columns.vectors;
   const Value lhs = staging_.lhs_of(row_tile, from);
-  const Value rhs = plan.rhs.packer ? columns.panels : k_.rhs_element(columns.panels, row_tile.rhs_offset);
+  const Value rhs = rhs_of(row_tile, columns);
   const auto panels = panels_of(columns, rhs);
   const auto slice =
       plan.rhs.prefetches ? std::optional(slice_of(block, row_tile.number, rhs, from, to)) : std::nullopt;

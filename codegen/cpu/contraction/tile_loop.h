@@ -2,6 +2,7 @@
 #pragma once
 #include "codegen/cpu/contraction/staging.h"
 #include "codegen/cpu/contraction/tile_end.h"
+#include "codegen/cpu/contraction/word_tiles.h"
 
 namespace kiln::codegen {
 
@@ -21,6 +22,12 @@ class TileLoop {
  private:
   void compute_registers(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
                          Value from, Value to);
+  /// The same with sums that pass to the epilogue in memory.
+  void compute_in_memory(const RowTile& row_tile, const ColumnTile& columns, Value from, Value to);
+  /// B of a tile, at k = 0.
+  Value rhs_of(const RowTile& row_tile, const ColumnTile& columns) const;
+  /// The epilogue of sums in memory, after the last chunk.
+  void finish(Value sums, const RowTile& row_tile, const ColumnTile& columns, Value to) const;
   /// Where the totals of a tile are: in the order in which tiles are computed.
   Value totals_of(const RowTile& row_tile, const ColumnTile& columns) const;
   llvm::SmallVector<Value> sums_over(const TaskBlock& block, const RowTile& row_tile,
@@ -34,6 +41,7 @@ class TileLoop {
   const ContractionKernel& k_;
   const Staging& staging_;
   TileEnd& end_;
+  WordTiles words_;
   Value sums_;  // of a tile, for an epilogue that is a loop
 };
 

@@ -13,7 +13,7 @@ namespace {
 /// A convolution with packed weights, as far as all of its kernels read it.
 struct PackedConvolution {
   ir::PackedConvolutionOp root;
-  bool of_bytes;  // x and w are words then
+  std::int64_t values_of_word;  // of x and w
   ir::View x;
   unsigned rhs;                                 // the fusion's argument
   llvm::ArrayRef<std::int64_t> packed, result;  // shapes
@@ -22,8 +22,8 @@ struct PackedConvolution {
 
   explicit PackedConvolution(ir::PackedConvolutionOp op)
       : root(op),
-        of_bytes(ir::multiplies_bytes(op.getX(), op.getResult())),
-        x(of_bytes ? in_words(ir::view_of(op.getX())) : ir::view_of(op.getX())),
+        values_of_word(ir::values_of_word(op.getX(), op.getResult())),
+        x(in_words(ir::view_of(op.getX()), values_of_word)),
         packed(ir::ranked(op.getW()).getShape()),
         result(ir::ranked(op.getResult()).getShape()) {
     const ir::View w = ir::view_of(op.getW());
@@ -111,9 +111,9 @@ Contraction as_contraction(const PackedConvolution& c) {
   else  // a tap has all of its words, as in the packed weights (passes/layout.cpp)
     contraction.k_offsets =
         window_offsets(channels, c.x.strides[c.channel], taps_of(root.getKernel(), c.tap_strides),
-                       c.of_bytes ? std::max<std::int64_t>(channels, 1) : channel_block);
+                       c.values_of_word > 1 ? std::max<std::int64_t>(channels, 1) : channel_block);
   contraction.lhs_elements = mlir::ShapedType::getNumElements(c.x.shape);
-  contraction.of_bytes = c.of_bytes;
+  contraction.values_of_word = c.values_of_word;
   return contraction;
 }
 

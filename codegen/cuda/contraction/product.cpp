@@ -1,10 +1,12 @@
 // Matrix products of f32: a block of threads has a tile of the result, each thread a part of it in registers.
-// Steps of 16 values of k go from global through shared memory. Each element of the result is the chain that
-// kiln.dot in ir/KilnOps.td defines: k in ascending order, chunks of 512 added in order. So no step may go
-// beyond the last k; rows and columns beyond the last one are read as the last one, and not stored.
+// Steps of 16 elements of k go from global through shared memory. Each element of the result is the chain
+// that kiln.dot in ir/KilnOps.td defines: k in ascending order, chunks of 512 added in order. So no step may
+// go beyond the last k; rows and columns beyond the last one are read as the last one, and not stored. By
+// paired32 an element of k is a word of two values, and a step is a step of the definition.
 #include "codegen/cuda/contraction/product_tile.h"
 #include "codegen/cuda/launch.h"
 #include "codegen/emit/contraction.h"
+#include "codegen/emit/pair_products.h"
 #include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 
@@ -29,22 +31,25 @@ struct ProductPlan {
   int side;            // of the part of a thread: of 4 by 4 or 8 by 8 elements
   std::int64_t panel;  // 0: B is not packed
   bool one_chunk;
+  bool pairs;                     // by paired32
   bool lhs_along_k, rhs_along_k;  // neighbours in memory
   std::size_t outer_count;
 
   /// Whether registers are left for the operands of a further step, beside sums and totals.
-  bool loads_ahead() const { return one_chunk || side == 4; }
+  bool loads_ahead() const { return (one_chunk && !pairs) || side == 4; }
+  /// Of A and B in memory.
+  DType element() const { return pairs ? DType::i32 : DType::f32; }
   std::int64_t tile() const { return std::int64_t{threads_of_side} * side; }
   TileExtents tile_extents() const { return {tile(), tile()}; }
   /// Between values of k in shared memory: the threads of a warp write to different banks.
   std::int64_t shared_stride() const { return tile() + shared_vector; }
   static constexpr auto fields() {
-    return std::tuple(PlanField{"operands", &ProductPlan::operands}, PlanField{"side", &ProductPlan::side},
-                      PlanField{"panel", &ProductPlan::panel},
-                      PlanField{"one_chunk", &ProductPlan::one_chunk},
-                      PlanField{"lhs_along_k", &ProductPlan::lhs_along_k},
-                      PlanField{"rhs_along_k", &ProductPlan::rhs_along_k},
-                      PlanField{"outer_count", &ProductPlan::outer_count});
+    return std::tuple(
+        PlanField{"operands", &ProductPlan::operands}, PlanField{"side", &ProductPlan::side},
+        PlanField{"panel", &ProductPlan::panel}, PlanField{"one_chunk", &ProductPlan::one_chunk},
+        PlanField{"pairs", &ProductPlan::pairs}, PlanField{"lhs_along_k", &ProductPlan::lhs_along_k},
+        PlanField{"rhs_along_k", &ProductPlan::rhs_along_k},
+        PlanField{"outer_count", &ProductPlan::outer_count});
   }
 };
 
@@ -68,8 +73,9 @@ class ProductEmitter {
   void run() {
     divide_operands();
     const std::int64_t elements = k_step * product_.shared_stride();
-    lhs_.shared = team_.shared(DType::f32, elements);
-    rhs_.shared = team_.shared(DType::f32, elements);
+    lhs_.shared = team_.shared(product_.element(), elements);
+    rhs_.shared = team_.shared(product_.element(), elements);
+    if (product_.pairs) return store(whole_steps(e.index(0), params_["k_extent"]));
     const Tile sums{DType::f32, product_.side, product_.side, 1};
     store(sums.sum_over_chunks(e, params_["k_extent"], product_.one_chunk,
                                [&](Value from, Value to) { return chunk(from, to); }));
@@ -81,7 +87,7 @@ class ProductEmitter {
   void divide_operands() {
     const StagedOperand::Step step{k_step, 1, product_.shared_stride(), 1};
     const auto base = [&](int operand, Value offset) {
-      return e.element(e.buffer(args_.buffers, operand), offset, DType::f32);
+      return e.element(e.buffer(args_.buffers, operand), offset, product_.element());
     };
     const Value one = e.index(1);
     lhs_.base = base(product_.operands.lhs, e.add(params_["lhs_offset"], place_.lhs_offset));
@@ -107,9 +113,7 @@ class ProductEmitter {
   Values chunk(Value from, Value to) {
     const Value step = e.index(k_step), one = e.index(1);
     const Value whole = e.add(from, e.mul(e.div(e.sub(to, from), step), step));
-    const Values zeros(count(), e.number(DType::f32, 0, 1));
-    const mlir::ValueRange most =
-        product_.loads_ahead() ? steps_ahead(from, whole, zeros) : steps(from, whole, zeros);
+    const mlir::ValueRange most = whole_steps(from, whole);
     return Values(e.loop(whole, to, step, most, [&](Value k, mlir::ValueRange sums) {
       put(load(k, e.sub(to, one)));
       return Values(e.loop(e.index(0), e.sub(to, k), one, sums, [&](Value i, mlir::ValueRange sums) {
@@ -120,8 +124,37 @@ class ProductEmitter {
     }));
   }
 
+  /// The sums of whole steps in [from, to).
+  mlir::ValueRange whole_steps(Value from, Value to) {
+    const Values zeros(count(), e.number(DType::f32, 0, 1));
+    return product_.loads_ahead() ? steps_ahead(from, to, zeros) : steps(from, to, zeros);
+  }
+
   void multiply_add_step(Values& sums) {
+    if (product_.pairs) return add_pairs(sums);
     for (int i = 0; i < k_step; ++i) multiply_add(e.index(i), sums);
+  }
+
+  /// Adds a step of paired32.
+  void add_pairs(Values& sums) {
+    PairProducts pairs(e, 1);
+    const Values zeros(count(), e.number(DType::f32, 0, 1));
+    Values even = zeros, odd = zeros;
+    for (int i = 0; i < k_step; ++i) {
+      const auto [a, b] = operands_at(e.index(i));
+      for (const auto part : {PairProducts::Part::even, PairProducts::Part::odd}) {
+        Values lhs, rhs;
+        for (const Value words : a) lhs.push_back(pairs.part(words, part));
+        for (const Value words : b) rhs.push_back(pairs.part(words, part));
+        Value* sum = part == PairProducts::Part::even ? even.begin() : odd.begin();
+        for (const Value x : lhs)
+          for (const Value y : rhs) {
+            *sum = pairs.multiply_add(x, y, *sum);
+            ++sum;
+          }
+      }
+    }
+    for (auto [sum, x, y] : llvm::zip(sums, even, odd)) sum = pairs.add(sum, pairs.add(x, y));
   }
 
   /// Whole steps in [from, to).
@@ -159,8 +192,9 @@ class ProductEmitter {
       for (auto [first, in_step] : llvm::zip(side->first, side->k)) {
         Value at = e.add(k, in_step);
         if (last) at = e.min(at, last);
-        loaded.push_back(e.load_scalar(
-            e.element(side->base, e.add(first, e.mul(at, side->k_stride)), DType::f32), DType::f32));
+        loaded.push_back(
+            e.load_scalar(e.element(side->base, e.add(first, e.mul(at, side->k_stride)), product_.element()),
+                          product_.element()));
       }
     return loaded;
   }
@@ -171,11 +205,11 @@ class ProductEmitter {
     };
     auto branch = mlir::scf::IfOp::create(
         e.b, e.loc, condition, yield([&] { return load(k, {}); }),
-        yield([&] { return Values(lhs_.k.size() + rhs_.k.size(), e.number(DType::f32, 0, 1)); }));
+        yield([&] { return Values(lhs_.k.size() + rhs_.k.size(), e.number(product_.element(), 0, 1)); }));
     return Values(branch.getResults());
   }
 
-  void put(mlir::ValueRange loaded) { stage(e, team_, lhs_, rhs_, DType::f32, loaded); }
+  void put(mlir::ValueRange loaded) { stage(e, team_, lhs_, rhs_, product_.element(), loaded); }
 
   /// The row, or column, within the tile of element i of a thread's part; `number` is the thread's along the
   /// side. Parts are groups of four neighbours, which threads have in turn.
@@ -187,19 +221,25 @@ class ProductEmitter {
   Value row_number() { return e.div(thread_, e.index(threads_of_side)); }
   Value column_number() { return e.rem(thread_, e.index(threads_of_side)); }
 
-  void multiply_add(Value i, Values& sums) {
+  /// This thread's elements of A and B in row i of a step.
+  std::pair<Values, Values> operands_at(Value i) {
     const Value row = e.mul(i, e.index(product_.shared_stride()));
     const auto load = [&](const StagedOperand& side, Value number) {
       Values values;
-      const mlir::Type type = mlir::VectorType::get({shared_vector}, e.b.getF32Type());
+      const mlir::Type type = mlir::VectorType::get({shared_vector}, e.memory_type(product_.element()));
       for (int first = 0; first < product_.side; first += shared_vector) {
-        const Value at = team_.shared_element(side.shared, e.add(row, line(number, first)), DType::f32);
+        const Value at =
+            team_.shared_element(side.shared, e.add(row, line(number, first)), product_.element());
         const Value lanes = mlir::LLVM::LoadOp::create(e.b, e.loc, type, at, shared_vector * sizeof(float));
         for (int lane = 0; lane < shared_vector; ++lane) values.push_back(e.extract(lanes, lane));
       }
       return values;
     };
-    const Values a = load(lhs_, row_number()), b = load(rhs_, column_number());
+    return {load(lhs_, row_number()), load(rhs_, column_number())};
+  }
+
+  void multiply_add(Value i, Values& sums) {
+    const auto [a, b] = operands_at(i);
     Value* sum = sums.begin();
     for (const Value x : a)
       for (const Value y : b) {
@@ -256,12 +296,14 @@ Launch launch_gpu_dot(ir::FusionOp fusion, ir::PackedDotOp root) {
                             .side = side_for(rows, p.columns, matrices, epilogue),
                             .panel = p.unpacked ? 0 : p.panel,
                             .one_chunk = p.k_extent <= Tile::chunk,
+                            .pairs = p.of_pairs(),
                             .lhs_along_k = p.k_stride == 1,
                             .rhs_along_k = p.unpacked && unpacked.row_stride == 1,
                             .outer_count = extents.size() - 1};
   const std::int64_t row_tiles = llvm::divideCeilSigned(rows, product.tile()),
                      column_tiles = llvm::divideCeilSigned(p.columns, product.tile());
   Launch launch = planned_launch<ProductEmitter>(fusion, "product", product, epilogue);
+  launch.request.flushes_subnormals = product.pairs;
   launch.request.gpu = {fmt::format("a block per tile of {0} by {0}", product.tile()), Team::most,
                         Team::most};
   ProductParams::append(launch.params, {{"k_extent", p.k_extent},

@@ -1,10 +1,11 @@
 // Matrix products of f32 with few results, which would leave most of a tile empty. Each chunk of k of a
 // result is a separate chain (kiln.dot in ir/KilnOps.td), computed by one thread. The threads of a block have
 // the chunks of a result in turn, whose sums meet in shared memory and are added in order. With a single
-// chunk, a thread has a result.
+// chunk, a thread has a result. By paired32 the steps take the place of chunks.
 #include "codegen/cuda/contraction/product_tile.h"
 #include "codegen/cuda/launch.h"
 #include "codegen/emit/contraction.h"
+#include "codegen/emit/pair_products.h"
 #include "codegen/emit/planned_launch.h"
 #include "codegen/emit/tile.h"
 
@@ -23,12 +24,17 @@ struct ProductChainsPlan {
   FactorOperands operands;
   std::int64_t panel;  // 0: B is not packed
   bool one_chunk;
+  bool pairs;  // by paired32
   std::size_t outer_count;
+  /// Elements of k in a chain.
+  std::int64_t chunk() const { return pairs ? ir::step_of_pairs / 2 : Tile::chunk; }
+  /// Of A and B in memory.
+  DType element() const { return pairs ? DType::i32 : DType::f32; }
   static constexpr auto fields() {
-    return std::tuple(PlanField{"operands", &ProductChainsPlan::operands},
-                      PlanField{"panel", &ProductChainsPlan::panel},
-                      PlanField{"one_chunk", &ProductChainsPlan::one_chunk},
-                      PlanField{"outer_count", &ProductChainsPlan::outer_count});
+    return std::tuple(
+        PlanField{"operands", &ProductChainsPlan::operands}, PlanField{"panel", &ProductChainsPlan::panel},
+        PlanField{"one_chunk", &ProductChainsPlan::one_chunk}, PlanField{"pairs", &ProductChainsPlan::pairs},
+        PlanField{"outer_count", &ProductChainsPlan::outer_count});
   }
 };
 
@@ -53,8 +59,8 @@ class ProductChainsEmitter {
     if (chains_.one_chunk) return store(chain(e.index(0), k_extent));
     Team team(e, Team::most);
     const Value thread = team.thread(), shared = team.shared(DType::f32, Team::most), zero = e.index(0),
-                one = e.index(1), length = e.index(Tile::chunk), threads = e.index(Team::most),
-                chunks = e.div(e.add(k_extent, e.index(Tile::chunk - 1)), length);
+                one = e.index(1), length = e.index(chains_.chunk()), threads = e.index(Team::most),
+                chunks = e.div(e.add(k_extent, e.index(chains_.chunk() - 1)), length);
     const auto shared_at = [&](Value i) { return team.shared_element(shared, i, DType::f32); };
     const auto totals = e.loop(
         zero, chunks, threads, {arithmetic_.initial_total(e)},
@@ -65,11 +71,10 @@ class ProductChainsEmitter {
             e.store_scalar(chain(from, e.min(e.add(from, length), k_extent)), shared_at(thread), DType::f32);
           });
           team.barrier();
-          const Values sum(
-              e.loop(zero, e.min(threads, e.sub(chunks, first)), one, total,
-                     [&](Value i, mlir::ValueRange before) -> Values {
-                       return {arithmetic_.plus(e, before[0], e.load_scalar(shared_at(i), DType::f32))};
-                     }));
+          const Values sum(e.loop(zero, e.min(threads, e.sub(chunks, first)), one, total,
+                                  [&](Value i, mlir::ValueRange before) -> Values {
+                                    return {added(before[0], e.load_scalar(shared_at(i), DType::f32))};
+                                  }));
           team.barrier();
           return sum;
         });
@@ -77,9 +82,13 @@ class ProductChainsEmitter {
   }
 
  private:
+  Value added(Value total, Value sum) {
+    return chains_.pairs ? PairProducts(e, 1).add(total, sum) : arithmetic_.plus(e, total, sum);
+  }
+
   void choose_operands() {
     const auto base = [&](int operand, Value offset) {
-      return e.element(e.buffer(args_.buffers, operand), offset, DType::f32);
+      return e.element(e.buffer(args_.buffers, operand), offset, chains_.element());
     };
     lhs_ = base(chains_.operands.lhs,
                 e.add(params_["lhs_offset"],
@@ -96,9 +105,33 @@ class ProductChainsEmitter {
     rhs_ = base(chains_.operands.rhs, e.add(place_.rhs_offset, offset));
   }
 
-  /// The sum over k in [from, to), at most a chunk. Several values of k are loaded at a time, so that their
+  /// The sum over k in [from, to), at most a chunk.
+  Value chain(Value from, Value to) { return chains_.pairs ? step_of_pairs(from) : plain_chain(from, to); }
+
+  /// The sum of the step of paired32 that begins at a word of k.
+  Value step_of_pairs(Value from) {
+    using Part = PairProducts::Part;
+    PairProducts pairs(e, 1);
+    const Value zero = e.number(DType::f32, 0, 1);
+    const mlir::ValueRange sums =
+        e.loop(e.index(0), e.index(chains_.chunk()), e.index(1), {zero, zero},
+               [&](Value word, mlir::ValueRange before) -> Values {
+                 const Value k = e.add(from, word);
+                 const auto load = [&](Value base, Value stride) {
+                   return e.load_scalar(e.element(base, e.mul(k, stride), DType::i32), DType::i32);
+                 };
+                 const Value a = load(lhs_, lhs_k_stride_), b = load(rhs_, rhs_k_stride_);
+                 const auto with = [&](Part part, Value sum) {
+                   return pairs.multiply_add(pairs.part(a, part), pairs.part(b, part), sum);
+                 };
+                 return {with(Part::even, before[0]), with(Part::odd, before[1])};
+               });
+    return pairs.add(sums[0], sums[1]);
+  }
+
+  /// Several values of k are loaded at a time, so that their
   /// loads are in flight at once.
-  Value chain(Value from, Value to) {
+  Value plain_chain(Value from, Value to) {
     constexpr int together = 8;
     const auto load = [&](Value base, Value k, Value stride) {
       return e.load_scalar(e.element(base, e.mul(k, stride), DType::f32), DType::f32);
@@ -131,7 +164,7 @@ class ProductChainsEmitter {
   const KernelArgs& args_;
   const ProductChainsParams params_;
   const OuterAxes batch_;
-  const Tile arithmetic_{DType::f32, 1, 1, 1};
+  const Tile arithmetic_{.dtype = DType::f32, .rows = 1, .vectors = 1, .lanes = 1, .pairs = chains_.pairs};
   TilePlace place_;
   Value lhs_, rhs_, lhs_k_stride_, rhs_k_stride_;
 };
@@ -150,9 +183,11 @@ std::optional<Launch> launch_gpu_chains(ir::FusionOp fusion, ir::PackedDotOp roo
   const auto unpacked = p.unpacked.value_or(Contraction::Unpacked{});
   const ProductChainsPlan chains{.operands = FactorOperands::of(p.lhs, p.rhs),
                                  .panel = p.unpacked ? 0 : p.panel,
-                                 .one_chunk = p.k_extent <= Tile::chunk,
+                                 .one_chunk = p.k_extent <= Tile::chunk && !p.of_pairs(),
+                                 .pairs = p.of_pairs(),
                                  .outer_count = extents.size() - 1};
   Launch launch = planned_launch<ProductChainsEmitter>(fusion, "product by chains", chains, epilogue);
+  launch.request.flushes_subnormals = chains.pairs;
   if (chains.one_chunk)
     launch.request.gpu.schedule = "a thread per result";
   else

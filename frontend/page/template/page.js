@@ -345,7 +345,7 @@
   figure('moved', bytes(data.kernels.reduce((sum, k) => sum + (k.bytes ?? 0) * (k.runs ?? 0), 0)));
   const rate = (n) => `${(n / 1e9).toFixed(0)} GB/s`;
   const l = data.limits;
-  $('limits').textContent = `One core: ${(l.f32_multiply_adds / 1e9).toFixed(0)} G multiply-adds/s of float32, ${(l.byte_multiply_adds / 1e9).toFixed(0)} G of int8; ${rate(l.l1_rate)} from L1 (${bytes(l.l1_bytes)}), `
+  $('limits').textContent = `One core: ${(l.f32_multiply_adds / 1e9).toFixed(0)} G multiply-adds/s of float32, ${(l.pair_multiply_adds / 1e9).toFixed(0)} G of bfloat16, ${(l.byte_multiply_adds / 1e9).toFixed(0)} G of int8; ${rate(l.l1_rate)} from L1 (${bytes(l.l1_bytes)}), `
     + `${rate(l.l2_rate)} from L2 (${bytes(l.l2_bytes)}), ${l.l3_bytes ? `${rate(l.l3_rate)} from its share of L3 (${bytes(l.l3_bytes)}), ` : ''}${rate(l.memory_rate)} from memory.`;
 
   buildSource();

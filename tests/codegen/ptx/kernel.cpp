@@ -46,6 +46,8 @@ llvm::orc::LLJIT& jit() {
     add("kiln_ptx_shuffle", &kiln_ptx_shuffle);
     add("kiln_ptx_vote", &kiln_ptx_vote);
     add("kiln_ptx_mma", &kiln_ptx_mma);
+    add("kiln_ptx_add_flushed", &kiln_ptx_add_flushed);
+    add("kiln_ptx_fma_flushed", &kiln_ptx_fma_flushed);
     add("kiln_ptx_endless", &kiln_ptx_endless);
     add("kiln_ptx_divides_by_zero", &kiln_ptx_divides_by_zero);
     check(made->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))));

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <immintrin.h>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -355,6 +357,22 @@ void* Launch::access_global(Thread& t, std::uint64_t address, std::uint32_t byte
 
 //===--- what kernels call ------------------------------------------------===//
 
+namespace {
+
+/// The result of `operation`, computed while the thread flushes subnormals.
+template <class Operation>
+float flushing(const Operation& operation, float a, float b, float c = 0) {
+  constexpr unsigned flush_operands_and_results = 0x8040;
+  const unsigned mode = _mm_getcsr();
+  _mm_setcsr(mode | flush_operands_and_results);
+  const volatile float x = a, y = b, z = c;  // read in that mode
+  const volatile float result = operation(x, y, z);
+  _mm_setcsr(mode);
+  return result;
+}
+
+}  // namespace
+
 extern "C" {
 using namespace kiln::ptx;
 
@@ -374,6 +392,12 @@ std::uint32_t kiln_ptx_vote(Thread* t, bool value, std::uint32_t mask, Vote mode
 }
 void kiln_ptx_mma(Thread* t, MmaFragments* registers, Mma form, std::uint32_t line) {
   t->launch->mma(*t, *registers, form, line);
+}
+float kiln_ptx_add_flushed(Thread*, float x, float y, std::uint32_t) {
+  return flushing([](float a, float b, float) { return a + b; }, x, y);
+}
+float kiln_ptx_fma_flushed(Thread*, float a, float b, float c, std::uint32_t) {
+  return flushing([](float x, float y, float z) { return std::fma(x, y, z); }, a, b, c);
 }
 void kiln_ptx_endless(Thread* t, std::uint32_t line) {
   t->launch->fail(*t, "goes on for ever (KILN_PTX_LOOPS says for how long)", line);

@@ -491,6 +491,9 @@ class Translator {
       if (name_ == "sqrt") return out(b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, in(1)));
       if (name_ == "fma")
         return out(b_.CreateIntrinsic(llvm::Intrinsic::fma, {float_type(type_)}, {in(1), in(2), in(3)}));
+    } else if (is({"rn", "ftz"})) {
+      if (name_ == "add") return out(call("kiln_ptx_add_flushed", float_type(type_), {in(1), in(2)}));
+      if (name_ == "fma") return out(call("kiln_ptx_fma_flushed", float_type(type_), {in(1), in(2), in(3)}));
     } else if (is({})) {
       if (name_ == "neg") return out(b_.CreateFNeg(in(1)));
       if (name_ == "abs") return out(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, in(1)));

@@ -45,6 +45,9 @@ std::uint32_t kiln_ptx_vote(kiln::ptx::Thread*, bool value, std::uint32_t mask, 
 /// Returns when all lanes of the warp have called it, at the same line. `registers`: MmaFragments, whose C
 /// becomes D.
 void kiln_ptx_mma(kiln::ptx::Thread*, kiln::ptx::MmaFragments* registers, kiln::ptx::Mma, std::uint32_t line);
+/// x + y and a * b + c, in one rounding, with operands and results that are subnormal flushed to zeros.
+float kiln_ptx_add_flushed(kiln::ptx::Thread*, float x, float y, std::uint32_t line);
+float kiln_ptx_fma_flushed(kiln::ptx::Thread*, float a, float b, float c, std::uint32_t line);
 /// Too many branches backward, or a division by zero: ends the launch.
 void kiln_ptx_endless(kiln::ptx::Thread*, std::uint32_t line);
 void kiln_ptx_divides_by_zero(kiln::ptx::Thread*, std::uint32_t line);

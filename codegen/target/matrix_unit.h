@@ -1,0 +1,28 @@
+// The matrix unit of x86 processors: AMX.
+#pragma once
+#include <kiln/export.h>
+
+#include <cstdint>
+
+namespace kiln::codegen {
+
+/// Whether kernels may use AMX's tiles. The machine has them for bf16 and for bytes, the system grants them
+/// to this process, and products by them have the bits of plain instructions. Asked once per process.
+bool has_matrix_unit();
+
+/// Products of the matrix unit: of pairs of bf16, or of four u8 by four i8.
+enum class MatrixProducts { pairs, bytes };
+/// Multiply-adds of one instruction: of registers of 16 rows of 64 bytes.
+constexpr std::int64_t multiply_adds_of_matrix_unit(MatrixProducts products) {
+  return std::int64_t{16} * 16 * (products == MatrixProducts::pairs ? 32 : 64);
+}
+/// Executes `count` instructions on zeros, a multiple of four, in four chains. There must be a matrix unit.
+void run_matrix_unit(MatrixProducts products, std::int64_t count);
+
+namespace detail {
+/// For tests that execute AMX's instructions in software: has_matrix_unit() asks neither the machine nor the
+/// system, and multiplies as ever. To be called before its first call.
+KILN_API void assume_matrix_unit();
+}  // namespace detail
+
+}  // namespace kiln::codegen
