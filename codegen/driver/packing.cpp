@@ -4,6 +4,7 @@
 #include "codegen/emit/window_order.h"
 #include "ir/prepacked.h"
 #include "ir/views.h"
+#include "passes/convolution_layout.h"
 
 namespace kiln::codegen {
 namespace {
@@ -54,17 +55,20 @@ mlir::Value without_zeros(mlir::Value v, std::size_t axis) {
              : v;
 }
 
-/// The weights (o, c, kernel...) of a convolution with the channels last, as (groups, columns, k), of which a
-/// pack of words is; null for other arrays.
+/// The weights (o, c, kernel...) of a convolution, which a pack of words reads with the channels last as
+/// (groups, columns, k); null for other arrays. With one tap there is no transpose.
 mlir::Value before_channels_last(mlir::Value v) {
   auto reshape = v.getDefiningOp<ir::ReshapeOp>();
-  auto transpose = reshape ? through_fusions(reshape.getX()).getDefiningOp<ir::TransposeOp>() : nullptr;
-  if (!transpose) return {};
-  const llvm::ArrayRef<std::int64_t> order = transpose.getPermutation();
-  for (std::size_t i = 1; i + 1 < order.size(); ++i)
-    if (order[i] != static_cast<std::int64_t>(i) + 1) return {};
-  return order.size() > 2 && order.front() == 0 && order.back() == 1 ? through_fusions(transpose.getX())
-                                                                     : mlir::Value();
+  if (!reshape) return {};
+  const mlir::Value x = through_fusions(reshape.getX());
+  const auto is_one = [](std::int64_t extent) { return extent == 1; };
+  if (const auto shape = ir::ranked(x).getShape();
+      shape.size() > 2 && llvm::all_of(shape.drop_front(2), is_one))
+    return x;
+  auto transpose = x.getDefiningOp<ir::TransposeOp>();
+  return transpose && transpose.getPermutation() == passes::channels_last_order(ir::ranked(x).getRank())
+             ? through_fusions(transpose.getX())
+             : mlir::Value();
 }
 
 /// A pack of words. Zeros fill the channels up.
