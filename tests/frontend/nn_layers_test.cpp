@@ -1,6 +1,7 @@
 // Layers of gluon.nn and gluon.contrib.nn beyond what MXNet's reference cases show: printed forms, deferred
 // shapes, values.
 #include "golden_files.h"
+#include "same_bits.h"
 
 #include <kiln/kiln.h>
 
@@ -54,6 +55,20 @@ TEST_CASE("batch normalisation with relu, and over all devices") {
              Contains("\"_contrib_SyncBatchNorm\"") && Contains("\"ndev\": \"1\""));
   CHECK_THAT(relu(sym::var("data")).tojson(), Contains("\"_contrib_BatchNormWithReLU\""));
   CHECK_THAT(error_of([] { contrib::nn::SyncBatchNorm({.num_devices = 2}); }), Contains("over 2 devices"));
+}
+
+TEST_CASE("batch normalisation keeps float32 parameters in half precision") {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f64}) {
+    nn::BatchNorm layer({.in_channels = 3});
+    layer.initialize();
+    layer.cast(dtype);
+    for (const Parameter& p : layer.collect_params())
+      CHECK(p.dtype() == (dtype == DType::f64 ? DType::f64 : DType::f32));
+    const Tensor x = random::uniform(-1, 1, {2, 3, 4, 4}).astype(dtype), y = layer(x);
+    CHECK(y.dtype() == dtype);
+    layer.hybridize();
+    CHECK(same_bits(layer(x), y));
+  }
 }
 
 TEST_CASE("an option of instance normalisation leaves the others as they are") {

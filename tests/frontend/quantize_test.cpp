@@ -321,6 +321,31 @@ class TwoInputs : public HybridBlock {
 
 }  // namespace
 
+TEST_CASE("layers are excluded by the paths of their parameters", "[quantize]") {
+  nn::HybridSequential inner(nn::Dense(6, {.in_units = 5}), nn::Dense(5, {.in_units = 6}));
+  nn::HybridSequential net(inner, nn::Dense(3, {.in_units = 5}));
+  net.initialize(init::Uniform(1));
+  std::vector<QuantizedLayer> layers;
+  quantize(net, {{random::uniform(-1, 1, {4, 5})}}, {.exclude = {"0.1"}, .layers = &layers});
+  REQUIRE(layers.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(layers[i].float_because == (i == 1 ? "excluded" : ""));
+}
+
+TEST_CASE("a cast leaves the integers of an int8 network alone", "[quantize]") {
+  nn::HybridSequential net(nn::Dense(6, {.in_units = 5}));
+  net.initialize(init::Uniform(1));
+  const Tensor x = random::uniform(-1, 1, {4, 5});
+  SymbolBlock int8 = quantize(net, {{x}}, {.weights_only = true});
+  int8.cast(DType::f64);
+  std::size_t integers = 0;
+  for (const Parameter& p : int8.params()) {
+    CHECK(p.dtype() == (p.dtype() == DType::i8 ? DType::i8 : DType::f64));
+    integers += p.dtype() == DType::i8;
+  }
+  CHECK(integers == 1);
+  CHECK(int8(x.astype(DType::f64)).dtype() == DType::f64);
+}
+
 TEST_CASE("networks of several inputs, deferred shapes and half precision", "[quantize]") {
   random::seed(14);
   TwoInputs net;

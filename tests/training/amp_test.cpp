@@ -2,6 +2,8 @@
 // cases of a dtype run by themselves.
 #include "function_net.h"
 #include "golden_files.h"
+#include "log_lines.h"
+#include "temporary_folder.h"
 
 using namespace kiln;
 using Catch::Contains;
@@ -199,6 +201,13 @@ TEST_CASE("amp: float16 scales losses, and skips steps that overflow", "[.f16]")
   s.trainer.step(1);
   CHECK(s.value() == -5);
   s.compute(1e38);
+  {
+    // The step is skipped: an overflow is no fault.
+    const LogLines log;
+    amp::unscale(s.trainer);
+    clip_global_norm({s.weight.grad()}, 1);
+    CHECK(log.warnings.empty());
+  }
   s.trainer.step(1);
   CHECK(s.value() == -5);
   CHECK(s.trainer.num_update() == 2);
@@ -220,4 +229,17 @@ TEST_CASE("amp: float16 scales losses, and skips steps that overflow", "[.f16]")
   }
   CHECK_THAT(error, Contains("'weight'") && Contains("NaN"));
   CHECK(s.value() == -6);
+}
+
+TEST_CASE("amp: a file has no mixed precision, and a warning says so", "[.f16]") {
+  amp::init(DType::f16);
+  nn::Dense net(2, {.in_units = 3});
+  net.initialize();
+  net.hybridize();
+  net(ones({1, 3}));
+  const TemporaryFolder folder;
+  const LogLines log;
+  net.export_model((folder.path / "net").string());
+  REQUIRE(log.warnings.size() == 1);
+  CHECK_THAT(log.warnings[0], Contains("amp_test.cpp") && Contains("without mixed precision"));
 }

@@ -1,4 +1,5 @@
 // A network applied to symbols, and the export of a hybridized one.
+#include "frontend/call/amp_rules.h"
 #include "frontend/call/arithmetic.h"
 #include "frontend/call/line.h"
 #include "frontend/formats/file_io.h"
@@ -177,6 +178,10 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
          "on a tensor, at least once",
          line_prefix(where), name());
   if (epoch < 0) fail("{}export_model() takes an epoch of 0 or more, not {}", line_prefix(where), epoch);
+  if (const AmpRules* const amp = detail::amp_rules; amp && amp->target() == DType::f16)
+    warn_once("export_model() of mixed precision",
+              line_prefix(where) +
+                  "export_model() writes the network without mixed precision: its file computes in float32");
   const std::string symbol_path = path_prefix + "-symbol.json";
   const detail::ExportedNetwork files = detail::exported_network(*this, *latest, symbol_path, where);
   at_line(where, [&] { write_file(symbol_path, files.symbol, "symbol file"); });

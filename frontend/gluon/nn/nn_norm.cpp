@@ -1,5 +1,6 @@
 // Normalisations.
 #include "frontend/gluon/nn/nn_layer.h"
+#include "runtime/dtype_table.h"
 #include "runtime/fail.h"
 
 namespace kiln::nn {
@@ -63,7 +64,7 @@ std::string BatchNorm::str() const {
                      python(a.boolean("use_global_stats")), channels ? std::to_string(channels) : "None");
 }
 
-void BatchNorm::cast(DType dtype) { HybridBlock::cast(dtype == DType::f16 ? DType::f32 : dtype); }
+void BatchNorm::cast(DType dtype) { HybridBlock::cast(is_narrow_float(dtype) ? DType::f32 : dtype); }
 Tensor BatchNorm::hybrid_forward(F&, const Tensor& x) {
   return apply_op({x, gamma, beta, running_mean, running_var});
 }

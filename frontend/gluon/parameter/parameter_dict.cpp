@@ -240,7 +240,12 @@ void ParameterDict::set_wd_mult(double wd_mult, Where where) const {
   for (Parameter p : ParameterAccess::dict(*this, where).items) p.set_wd_mult(wd_mult, where);
 }
 void ParameterDict::cast(DType dtype) const {
-  for (Parameter p : items()) p.cast(dtype);
+  // Cut to integers, almost all weights would be zeros.
+  if (!is_floating(dtype))
+    fail("cast() takes a floating-point dtype, and not {}: quantize() makes a network with weights of int8",
+         name_of(dtype));
+  for (Parameter p : items())
+    if (is_floating(p.dtype())) p.cast(dtype);
 }
 
 void ParameterDict::to(Device device, Where where) const {

@@ -52,26 +52,32 @@ FloatNetwork of_recording(const HybridBlock& net, const Tensors& batch, std::sou
   return out;
 }
 
-/// Appends the layers of a body, and of bodies in it.
-void add_layers_of(const ir::Subgraph& body, std::vector<FloatLayer>& layers) {
-  for (const ir::NodePtr& node : body.nodes) {
-    if (is_layer(*node)) layers.push_back({node, "in the body of a loop or branch"});
-    for (const ir::SubgraphPtr& inner : node->subgraphs) add_layers_of(*inner, layers);
-  }
+/// Appends the layers of the bodies of a node, and of bodies in them.
+void add_layers_of(const ir::Node& owner, std::vector<FloatLayer>& layers) {
+  const bool fused = owner.op->name.starts_with("_sg_mkldnn_");
+  for (const ir::SubgraphPtr& body : owner.subgraphs)
+    for (const ir::NodePtr& node : body->nodes) {
+      if (is_layer(*node))
+        layers.push_back({node, fused ? "fused by MXNet: quantize the file from before get_backend_symbol()"
+                                      : "in the body of a loop or branch"});
+      add_layers_of(*node, layers);
+    }
 }
 
-/// The parameters of the blocks of this name in the tree.
-void add_parameters_of(const Block& block, const std::string& name, std::set<std::string>& parameters) {
-  if (block.name() == name)
+/// The parameters of the blocks of this name, or at this path ("0.up"), in the tree.
+void add_parameters_of(const Block& block, const std::string& path, const std::string& name,
+                       std::set<std::string>& parameters) {
+  if (block.name() == name || path == name)
     for (const Parameter& p : block.collect_params()) parameters.insert(p.name());
-  for (const auto& [key, child] : block.children()) add_parameters_of(*child, name, parameters);
+  for (const auto& [key, child] : block.children())
+    add_parameters_of(*child, path.empty() ? key : path + "." + key, name, parameters);
 }
 
 /// Excludes the layers of this name: of a node, a layer ("net0_dense0" of "net0_dense0_fwd"), or a block, by
 /// the tree of `net` and by the prefix of names in a file.
 void exclude_layers(const HybridBlock& net, const std::string& excluded, std::vector<FloatLayer>& layers) {
   std::set<std::string> parameters;
-  add_parameters_of(net, excluded, parameters);
+  add_parameters_of(net, "", excluded, parameters);
   const std::function<bool(const FloatLayer&)> kinds[] = {
       [&](const FloatLayer& layer) {
         return layer.node->name == excluded || layer.node->name == excluded + "_fwd";
@@ -120,9 +126,12 @@ std::vector<FloatLayer> float_layers(const HybridBlock& net, const FloatNetwork&
     if (is_layer(*node)) {
       const ir::Node& weight = *node->inputs[1].node;
       const bool known = weight.is_variable() && network.parameters.contains(weight.name);
-      layers.push_back({node, known ? "" : "its weight is no parameter"});
+      const bool cast = weight.op && weight.op->name == "amp_cast";
+      layers.push_back({node, known  ? ""
+                              : cast ? "its weight is cast by amp_cast: quantize the network from before amp"
+                                     : "its weight is no parameter"});
     }
-    for (const ir::SubgraphPtr& body : node->subgraphs) add_layers_of(*body, layers);
+    if (node->op) add_layers_of(*node, layers);
   }
   for (const std::string& name : exclude) exclude_layers(net, name, layers);
   return layers;

@@ -47,8 +47,14 @@ class Quantizer {
     if (batch.empty()) fail("quantize(): batch {} has no arrays", batches_);
     Tensors inputs;
     for (const Tensor& x : batch) inputs.push_back(x.to(device_, where_));
-    if (batches_ == 0) find_layers(inputs);
-    if (!options_.weights_only) observe(inputs);
+    try {
+      if (batches_ == 0) find_layers(inputs);
+      if (!options_.weights_only) observe(inputs);
+    } catch (const Error& e) {
+      if (e.kind() != Error::Kind::user || std::string_view(e.what()).starts_with("quantize()")) throw;
+      fail("quantize(): batch {}, of {} array{}: {}", batches_, batch.size(), batch.size() == 1 ? "" : "s",
+           e.what());
+    }
     ++batches_;
   }
 
@@ -110,14 +116,7 @@ class Quantizer {
 
   /// Runs the float network, and adds the inputs of layers to their distributions.
   void observe(const Tensors& inputs) {
-    Tensors results;
-    try {
-      results = (*observer_)(inputs, where_);
-    } catch (const Error& e) {
-      if (e.kind() != Error::Kind::user) throw;
-      const std::string_view what = e.what(), place = place_of(what);
-      fail("{}quantize(): batch {}: {}", place, batches_, what.substr(place.size()).data());
-    }
+    const Tensors results = (*observer_)(inputs, where_);
     for (std::size_t i = 0; i < observed_.size(); ++i)
       add(observed_[i], results[network_.outputs.size() + i]);
   }
@@ -198,7 +197,15 @@ class Quantizer {
     return std::nullopt;
   }
 
+  bool has_int8_layers() const {
+    const auto nodes = ir::topological_order(network_.outputs);
+    return std::any_of(nodes.begin(), nodes.end(), [](const ir::NodePtr& node) {
+      return node->op && node->op->name.starts_with("_int8_");
+    });
+  }
+
   [[noreturn]] void fail_without_layers(const std::vector<QuantizedLayer>& rows) const {
+    if (rows.empty() && has_int8_layers()) fail("quantize(): the layers of the network are int8 already");
     if (rows.empty()) fail("quantize(): the network has no dense layer and no convolution");
     std::string reasons;
     for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 3); ++i)

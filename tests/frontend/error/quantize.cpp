@@ -56,6 +56,19 @@ TEST_CASE("mistakes with networks that quantize() takes", "[error]") {
   CHECK_THAT(message_of([&] { quantize(fresh, {{x}}); }),
              Contains("'" + weight.name() + "'") && Contains("nan"));
 
+  nn::HybridSequential dense;
+  dense.add(nn::Dense(2, {.in_units = 3}));
+  dense.initialize();
+  CHECK_THAT(message_of([&] { quantize(dense, {{x, x}}); }), Contains("quantize(): batch 0, of 2 arrays: "));
+  CHECK_THAT(message_of([&] {
+               quantize(dense, {{ones({2, 4})}});
+             }),
+             Contains("quantize(): batch 0, of 1 array: ") && Contains("(2, 4)"));
+  const SymbolBlock int8 = quantize(dense, {{x}});
+  CHECK_THAT(message_of([&] { quantize(int8, {{x}}); }), Contains("are int8 already"));
+  CHECK_THAT(message_of([&] { dense.cast(DType::i8); }),
+             Contains("cast() takes a floating-point dtype, and not int8: quantize()"));
+
   const data::DataLoader loader(data::ArrayDataset(x), {.batch_size = 2});
   CHECK_THAT(message_of([&] { quantize(fresh, loader, {.num_inputs = 2}); }), Contains("num_inputs is 2"));
 }
