@@ -10,8 +10,8 @@ namespace kiln {
 /// The order of a parameter's elements in a prepacked constant that has all of them, and zeros (kiln.pack in
 /// ir/KilnOps.td). The parameter is (groups, columns, channels, taps) or, with `columns_last`, (groups,
 /// channels, columns). The prepacked constant is (groups, panels, packed_channels / values * taps, panel,
-/// values): panel by panel, a row of `panel` columns for each tap and each `values` channels, which are
-/// neighbours there. Rows are in the order of blocks of `channel_block` channels, then taps, then the
+/// values). A panel has a row of `panel` columns for each tap and each `values` channels, which are
+/// neighbours. Rows are in the order of blocks of `channel_block` channels, then taps, then the
 /// channels of the block. Channels from `channels` on are zeros.
 struct Packing {
   std::int64_t element_bytes = 0;  ///< 1, 2, 4 or 8

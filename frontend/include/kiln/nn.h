@@ -268,7 +268,7 @@ class KILN_API BatchNorm : public Layer {
   /// Throws for a momentum outside of [0, 1] and a negative epsilon.
   explicit BatchNorm(const BatchNormOptions& options = {}, Where where = Where::current());
   std::string str() const override;
-  /// Its parameters are float32 under float16, as in MXNet, and under bfloat16.
+  /// Its parameters are float32 under half precision, as in MXNet.
   void cast(DType dtype) override;
   Parameter gamma, beta, running_mean, running_var;  ///< (channels,) each
 

@@ -17,8 +17,7 @@ KILN_API std::string llvm_version();
 KILN_API std::string host_isa();
 
 /// The supported values of KILN_TARGET_CPU, smallest first: "scalar", "avx2", "avx2-vnni", "avx512",
-/// "avx512-vnni", "avx512-amx". The last words say what multiplies bytes, and bf16: vpdpbusd, or the matrix
-/// unit.
+/// "avx512-vnni", "avx512-amx". The last words name units that multiply narrow numbers.
 KILN_API std::vector<std::string> target_cpus();
 /// Overrides KILN_TARGET_CPU: `name` is one of target_cpus() or "native". Eager operators use it from the
 /// next call; compiled networks keep their code. Results do not depend on it. Throws kiln::Error for an
