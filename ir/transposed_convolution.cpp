@@ -169,13 +169,13 @@ Value by_phases(Primitives& p, Value g, Value turned, std::int64_t groups,
 std::int64_t places_of(const Shape& images) { return Shape(images.dims().subspan(2)).elements(); }
 
 /// Whether products with all taps at once are faster than a convolution for each phase. This holds if filters
-/// fill only a part of a register, or if outputs have one tap each and lines are long. They take memory.
+/// fill only a part of a register, or if outputs have one tap each and lines are long. They take memory. An
+/// image decides alone: a batch has the bits of its images.
 bool suits_taps(const Shape& g, const Shape& turned, const std::vector<SpatialAxis>& axes) {
   constexpr std::int64_t max_filters = 8, min_channels = 8, min_line = 7, max_products = 1 << 24;
   const std::int64_t filters = turned[0];
   return (filters <= max_filters || (have_one_tap(axes) && g.back() >= min_line)) &&
-         turned[1] >= min_channels &&
-         times(times(filters, places_of(turned)), times(g[0], places_of(g))) <= max_products;
+         turned[1] >= min_channels && times(times(filters, places_of(turned)), places_of(g)) <= max_products;
 }
 
 /// The products of all elements of g with all taps, (F, taps..., N, spatial...): a product of matrices,

@@ -19,8 +19,15 @@ double distance(double got, double expected) {
   return got == expected ? 0 : std::abs(got - expected);
 }
 
+/// The class of a row: the first greatest element, or the first NaN.
 std::ptrdiff_t greatest(std::span<const double> row) {
-  return std::max_element(row.begin(), row.end()) - row.begin();
+  const auto is_less = [](double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b); };
+  return std::max_element(row.begin(), row.end(), is_less) - row.begin();
+}
+/// Whether two rows have one class. A row with NaN has none, unless the other has one too.
+bool agree(std::span<const double> a, std::span<const double> b) {
+  const std::ptrdiff_t i = greatest(a), j = greatest(b);
+  return i == j && std::isnan(a[static_cast<std::size_t>(i)]) == std::isnan(b[static_cast<std::size_t>(j)]);
 }
 
 }  // namespace
@@ -43,7 +50,7 @@ void Agreement::add(const Tensor& got, const Tensor& expected) {
   const auto width = static_cast<std::size_t>(shape.back());
   for (std::size_t i = 0; i < g.size(); i += width) {
     ++rows_;
-    same_class_ += greatest({g.data() + i, width}) == greatest({e.data() + i, width});
+    same_class_ += agree({g.data() + i, width}, {e.data() + i, width});
   }
 }
 

@@ -4,6 +4,7 @@
 #include "frontend/call/trace.h"
 #include "frontend/gluon/block/block_state.h"
 #include "frontend/gluon/hybridize/cached_call.h"
+#include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/tensor/text.h"
 #include "runtime/dynamic_type.h"
 #include "runtime/messages.h"
@@ -186,6 +187,7 @@ void Block::apply(const std::function<void(Block&)>& fn) {
 }
 
 void Block::cast(DType dtype) {
+  detail::check_cast(collect_params(), dtype);
   for (const auto& [key, child] : children()) child->cast(dtype);
   params().cast(dtype);
   state().structure->changed(detail::Revision::was_cast);

@@ -239,11 +239,19 @@ void ParameterDict::set_lr_mult(double lr_mult, Where where) const {
 void ParameterDict::set_wd_mult(double wd_mult, Where where) const {
   for (Parameter p : ParameterAccess::dict(*this, where).items) p.set_wd_mult(wd_mult, where);
 }
-void ParameterDict::cast(DType dtype) const {
+void detail::check_cast(const ParameterDict& params, DType dtype) {
   // Cut to integers, almost all weights would be zeros.
   if (!is_floating(dtype))
     fail("cast() takes a floating-point dtype, and not {}: quantize() makes a network with weights of int8",
          name_of(dtype));
+  for (const Parameter& p : params)
+    if (p.dtype() == DType::i8)
+      fail("cast(): the weight '{}' is int8, and has steps of float32: cast the network before quantize()",
+           p.name());
+}
+
+void ParameterDict::cast(DType dtype) const {
+  detail::check_cast(*this, dtype);
   for (Parameter p : items())
     if (is_floating(p.dtype())) p.cast(dtype);
 }

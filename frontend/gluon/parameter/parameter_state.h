@@ -120,6 +120,8 @@ void load_by_name(const ParameterDict& dict, std::vector<NamedArray> loaded, con
                   const LoadOptions& options, const std::string& restore_prefix, const LoadAdvice& advice);
 /// The dictionary of a block made in the scope of one with the dictionary `scope`, whose sharing it inherits.
 ParameterDict scoped_parameters(const std::string& prefix, const ParameterDict& scope);
+/// Throws if parameters cannot be cast to the dtype: it is no floating-point one, or weights are int8.
+void check_cast(const ParameterDict& params, DType dtype);
 /// Replaces the prefix `from` of a dictionary and of its parameters by `to`.
 void rename_parameters(const ParameterDict& dict, const std::string& from, const std::string& to);
 

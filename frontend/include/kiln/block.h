@@ -194,8 +194,8 @@ class KILN_API Block {
   void hybridize(Bool active) const {
     hybridize(HybridizeOptions{.active = active});
   }
-  /// Converts all parameters to another floating-point dtype. Inputs of later calls must have it too.
-  /// Parameters of integers, as quantize() makes them, stay as they are. Throws for a dtype of integers.
+  /// Converts all floating-point parameters to another floating-point dtype. Inputs of later calls must have
+  /// it too. Throws for a dtype of integers, and for a network of int8 weights: cast it before quantize().
   virtual void cast(DType dtype);
   /// Moves all parameters, and their gradients, to a device; inputs of later calls must be there too. States
   /// of a Trainer follow in its next step.
