@@ -56,7 +56,8 @@ std::optional<DType> if_float(DType dtype) {
 std::optional<DType> amp_result_dtype(const ir::Node& node, std::uint32_t output, DType first) {
   if (!node.op) return std::nullopt;
   const std::string_view op = node.op->name;
-  if (op.starts_with("_np") || std::find(std::begin(untold), std::end(untold), op) != std::end(untold))
+  const bool is_numpy = op.starts_with("_np") && !op.starts_with("_npx_");
+  if (is_numpy || std::find(std::begin(untold), std::end(untold), op) != std::end(untold))
     return std::nullopt;
   if (const ir::AttrSpec* const dtype = node.op->attr("dtype");
       dtype && dtype->kind == ir::AttrKind::dtype && !node.attrs.is_none("dtype"))

@@ -21,51 +21,28 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// Operators of one output whose name in MXNet's casts is "output". Those of all others is the output's
-/// number.
-constexpr std::string_view named_output[] = {"Activation",
-                                             "BilinearSampler",
-                                             "Concat",
-                                             "Convolution",
-                                             "Correlation",
-                                             "Crop",
-                                             "Deconvolution",
-                                             "Dropout",
-                                             "FullyConnected",
-                                             "GridGenerator",
-                                             "GroupNorm",
-                                             "InstanceNorm",
-                                             "L2Normalization",
-                                             "LRN",
-                                             "LayerNorm",
-                                             "LeakyReLU",
-                                             "MakeLoss",
-                                             "Pad",
-                                             "Pooling",
-                                             "RNN",
-                                             "SequenceLast",
-                                             "SequenceMask",
-                                             "SequenceReverse",
-                                             "SliceChannel",
-                                             "SoftmaxActivation",
-                                             "SoftmaxOutput",
-                                             "SwapAxis",
-                                             "UpSampling",
-                                             "_contrib_interleaved_matmul_selfatt_qk",
-                                             "_contrib_interleaved_matmul_selfatt_valatt",
-                                             "_rnn_param_concat",
-                                             "elemwise_add",
-                                             "softmax",
-                                             "softmin"};
+/// Operators whose result has the name "output" in MXNet's casts, and operators whose result is "out". The
+/// name of all others is the result's number, unless their definition has names.
+constexpr std::string_view results_named_output =
+    " Activation BilinearSampler Concat Convolution Correlation Crop Deconvolution Dropout FullyConnected "
+    "GridGenerator GroupNorm InstanceNorm L2Normalization LRN LayerNorm LeakyReLU MakeLoss Pad Pooling RNN "
+    "SequenceLast SequenceMask SequenceReverse SliceChannel SoftmaxActivation SoftmaxOutput SwapAxis "
+    "UpSampling "
+    "_contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt _rnn_param_concat "
+    "col2im "
+    "elemwise_add im2col softmax softmin ";
+constexpr std::string_view results_named_out = " _npi_concatenate _npi_dstack _npi_hstack _npi_matmul ";
 
 /// The name of a cast of `e`, without its end.
 std::string cast_name(const ir::Entry& e) {
   const ir::Node& node = *e.node;
   if (node.is_variable()) return node.name;
-  const bool named = node.op && (!node.op->output_names.empty() ||
-                                 std::find(std::begin(named_output), std::end(named_output), node.op->name) !=
-                                     std::end(named_output));
-  return named ? ir::output_name(e) : fmt::format("{}_{}", node.name, e.output);
+  const auto is_in = [&](std::string_view names) {
+    return node.op && names.find(fmt::format(" {} ", node.op->name)) != names.npos;
+  };
+  if (is_in(results_named_out)) return node.name + "_out";
+  if (is_in(results_named_output) || (node.op && !node.op->output_names.empty())) return ir::output_name(e);
+  return fmt::format("{}_{}", node.name, e.output);
 }
 
 ir::NodePtr cast_node(std::string_view op, std::string name, const ir::Node& user, const char* attribute,
@@ -139,6 +116,7 @@ class CastInserter {
     for (const ir::Node* node : others) optional_.erase(node);
   }
 
+  std::optional<DType> dtype_of(const ir::Entry& e) { return value_of(e).dtype; }
   Value& value_of(const ir::Entry& e) { return values_.at(e.node.get()).at(e.output); }
   /// `e` in the new graph, without a cast.
   ir::Entry unchanged(const ir::Entry& e) {
@@ -158,6 +136,13 @@ class CastInserter {
     return *cast;
   }
 
+  static std::vector<std::optional<DType>> results_of(const ir::Node& node, DType first) {
+    std::vector<std::optional<DType>> results;
+    for (std::uint32_t i = 0; i < ir::counted_outputs(node); ++i)
+      results.push_back(amp_result_dtype(node, i, first));
+    return results;
+  }
+
   void add(const ir::NodePtr& old) {
     const auto node = std::make_shared<ir::Node>(*old);
     node->inputs.clear();
@@ -173,19 +158,14 @@ class CastInserter {
         break;
       case AmpKind::target:
         take_target(*old, *node);
-        for (std::size_t i = 0; i < results.size(); ++i)
-          results[i] = amp_result_dtype(*old, static_cast<std::uint32_t>(i), target_);
+        results = results_of(*old, target_);
         break;
       case AmpKind::widest:
         std::fill(results.begin(), results.end(), take_widest(*old, *node));
         break;
       case AmpKind::both:
       case AmpKind::none:
-        if (old->is_variable() && excluded_.contains(old->name)) results[0] = DType::f32;
-        for (const ir::Entry& e : old->inputs) node->inputs.push_back(unchanged(e));
-        if (const auto first = old->inputs.empty() ? std::nullopt : value_of(old->inputs[0]).dtype)
-          for (std::size_t i = 0; i < results.size(); ++i)
-            results[i] = amp_result_dtype(*old, static_cast<std::uint32_t>(i), *first);
+        take_any(*old, *node, results);
     }
     publish(*old, node, results);
   }
@@ -218,6 +198,27 @@ class CastInserter {
     for (std::size_t i = 0; i < old.inputs.size(); ++i)
       node.inputs.push_back(casts(old, i) ? converted(old.inputs[i], target_, old)
                                           : unchanged(old.inputs[i]));
+  }
+
+  /// Takes inputs as they are, unless two of one dtype would differ: these are float32 then.
+  void take_any(const ir::Node& old, ir::Node& node, std::vector<std::optional<DType>>& results) {
+    bool narrow = false, wide = false;
+    for (std::size_t i = 0; i < old.inputs.size(); ++i) {
+      if (!casts(old, i)) continue;
+      const ir::Node& input = *old.inputs[i].node;
+      narrow |= dtype_of(old.inputs[i]) == target_;
+      wide |= dtype_of(old.inputs[i]) == DType::f32 || (input.is_variable() && !is_parameter(input));
+    }
+    const bool differ = narrow && wide;
+    for (std::size_t i = 0; i < old.inputs.size(); ++i) {
+      const ir::Entry& e = old.inputs[i];
+      const bool widens = differ && casts(old, i) && dtype_of(e) == target_;
+      node.inputs.push_back(widens ? converted(e, DType::f32, old) : unchanged(e));
+    }
+    if (old.is_variable() && excluded_.contains(old.name)) results[0] = DType::f32;
+    if (old.inputs.empty()) return;
+    const auto first = differ ? std::optional(DType::f32) : dtype_of(old.inputs[0]);
+    if (first) results = results_of(old, *first);
   }
 
   /// The dtype of the results, if it is known.
