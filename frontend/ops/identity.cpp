@@ -111,15 +111,16 @@ OpDef amp_multicast_row() {
           .summary = "Converts arrays to the widest of their dtypes, as inserted for mixed precision.",
           .reference =
               of_data |
-              OpReference{.shapes = "data: num_outputs arrays, (...) each -> an array of the shape of each",
-                          .dtypes = "Any. Arrays of float32 and half precision get one dtype: float32 "
-                                    "if two of them differ; with cast_narrow the first half "
-                                    "precision among them. Others pass as they are.",
-                          .ties = "Roundings are to nearest, ties to even.",
-                          .integers = integers_unchanged,
-                          .gradient = "For each input: the gradient of its result, in the input's dtype",
-                          .formula = "data[i] in the common dtype",
-                          .source = amp_source},
+              OpReference{
+                  .shapes = "data: num_outputs arrays (...) -> num_outputs arrays, each of its input's shape",
+                  .dtypes = "Any. Arrays of float32 and half precision get one dtype: float32 "
+                            "if two of them differ; with cast_narrow the first half "
+                            "precision among them. Others pass as they are.",
+                  .ties = "Roundings are to nearest, ties to even.",
+                  .integers = integers_unchanged,
+                  .gradient = "For each input: the gradient of its result, in the input's dtype",
+                  .formula = "data[i] in the common dtype",
+                  .source = amp_source},
           .inputs = {"data"},
           .variadic = true,
           .count_attr = "num_outputs",
