@@ -20,7 +20,7 @@ constexpr std::string_view untold[] = {"_contrib_AdaptiveAvgPooling2D",
                                        "size_array",
                                        "slice_like"};
 
-/// Inputs that may have another dtype than the data: indices, lengths, and arrays of which the shape counts.
+/// Inputs that may have another dtype than the data: indices, lengths, and arrays that only give a shape.
 struct FreeInput {
   std::string_view op;
   std::size_t input;

@@ -101,7 +101,7 @@ class CastInserter {
     return !is_auxiliary_input(node, i) && amp_input_dtype(node, i, target_) == target_;
   }
 
-  /// Parameters of which all uses are casts to the target dtype.
+  /// Finds the parameters that have no other use than casts to the target dtype.
   void find_optional(const std::vector<ir::NodePtr>& order) {
     std::unordered_set<const ir::Node*> others;
     for (const ir::NodePtr& node : order)

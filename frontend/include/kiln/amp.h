@@ -98,11 +98,11 @@ struct ConvertOptions {
   bool cast_optional_params = false;
 };
 
-/// The symbol with nodes `amp_cast` and `amp_multicast`: operators of the target list compute in the target
+/// The symbol with nodes `amp_cast` and `amp_multicast`. Operators of the target list compute in the target
 /// dtype, of the float32 list in float32, of the widest list in float32 if an input may have it. Bodies of
-/// loops and branches, and the outputs, are float32. Parameters declare their dtype. Save it with `save(path,
-/// /*remove_amp_cast=*/false)`. Throws for another dtype, for names of no operator, node or variable, for an
-/// operator in two lists, and for one of the widest list in a list.
+/// loops and branches, and the outputs, are float32. Parameters declare their dtype. Save it with
+/// `save(path, /*remove_amp_cast=*/false)`. Throws for another target dtype, for names of no operator, node
+/// or variable, for an operator in two lists, and for an operator of the widest list in a list.
 KILN_API Symbol convert_symbol(const Symbol& symbol, const ConvertOptions& options = {},
                                std::source_location where = std::source_location::current());
 
