@@ -19,6 +19,12 @@ Tensor PlainFunctions::amp_cast(const Tensor& data, const AmpCastOptions& o, Whe
   given.set("dtype", o.dtype);
   return call<"amp_cast">({&data}, given, where, o.name);
 }
+F::Tensors PlainFunctions::amp_multicast(const Tensors& data, const AmpMulticastOptions& o, Where where) {
+  CallAttributes<2> given;
+  given.set("num_outputs", ir::AttrValue(o.num_outputs));
+  given.set("cast_narrow", o.cast_narrow);
+  return call_list_all<"amp_multicast">(data, given, where, o.name);
+}
 Tensor PlainFunctions::arccos(const Tensor& data, Where where) { return call<"arccos">({&data}, where); }
 Tensor PlainFunctions::arccosh(const Tensor& data, Where where) { return call<"arccosh">({&data}, where); }
 Tensor PlainFunctions::arcsin(const Tensor& data, Where where) { return call<"arcsin">({&data}, where); }

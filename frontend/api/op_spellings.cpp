@@ -394,6 +394,7 @@ constexpr OpSpelling all_spellings[] = {
     {"add_n", "F::add_n"},
     {"add_n", "F::ElementWiseSum"},
     {"amp_cast", "F::amp_cast"},
+    {"amp_multicast", "F::amp_multicast"},
     {"arccos", "F::arccos"},
     {"arccos", "Tensor::arccos"},
     {"arccosh", "F::arccosh"},

@@ -62,9 +62,13 @@ constexpr Row rows[] = {
      "_contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt"},
 };
 
-const ir::OpDef& operator_named(const std::string& name) {
+const ir::OpDef& operator_named(const std::string& name, std::string_view function) {
   if (const ir::OpDef* op = ir::find_op(name)) return *op;
-  fail("amp::init() names '{}', which is no operator of Kiln; `kiln ops` lists them", name);
+  fail("{} names '{}', which is no operator of Kiln; `kiln ops` lists them", function, name);
+}
+
+bool contains(const std::vector<std::string>& values, const std::string& text) {
+  return std::find(values.begin(), values.end(), text) != values.end();
 }
 
 /// Whether the dtype of `t` is not known before a symbol is bound. A parameter of unknown shape in a call has
@@ -77,6 +81,11 @@ bool is_symbol(const Tensor& t) {
 }
 
 }  // namespace
+
+void check_amp_target(DType target) {
+  if (target != DType::f16 && target != DType::bf16)
+    fail("mixed precision has the target dtypes float16 and bfloat16, not {}", name_of(target));
+}
 
 std::vector<std::string> amp_operators(DType target, AmpKind kind) {
   std::vector<std::string> names;
@@ -93,29 +102,41 @@ std::vector<amp::ConditionalOp> amp_conditional_operators() {
   return {{"Activation", "act_type", {"softrelu"}}, {"LeakyReLU", "act_type", {"elu", "selu"}}};
 }
 
-AmpRules::AmpRules(DType target, const amp::InitOptions& options) : target_(target) {
+AmpRules::AmpRules(DType target, const amp::InitOptions& options, std::string_view function)
+    : target_(target) {
   const auto add = [&](AmpKind kind, const std::optional<std::vector<std::string>>& given) {
     for (const std::string& name : given ? *given : amp_operators(target, kind))
-      kinds_[&operator_named(name)] = kind;
+      kinds_[&operator_named(name, function)] = kind;
   };
   add(AmpKind::widest, {});
   add(AmpKind::fp32, options.fp32_ops);
   add(AmpKind::target, options.target_precision_ops);
   for (const amp::ConditionalOp& c :
        options.conditional_fp32_ops ? *options.conditional_fp32_ops : amp_conditional_operators())
-    conditions_.push_back({&operator_named(c.op), c.attribute, c.values});
+    conditions_.push_back({&operator_named(c.op, function), c.attribute, c.values});
+}
+
+template <class Has>
+AmpKind AmpRules::kind_where(const ir::OpDef* op, const Has& has) const {
+  for (const Condition& c : conditions_)
+    if (c.op == op && has(c.attribute, c.values)) return AmpKind::conditional_fp32;
+  const auto found = kinds_.find(op);
+  return found == kinds_.end() ? AmpKind::none : found->second;
 }
 
 AmpKind AmpRules::kind_of(const OpCall& call) const {
-  for (const Condition& c : conditions_) {
-    if (c.op != &call.op) continue;
-    for (const ir::Attrs::Item& item : call.given)
-      if (item.name == c.attribute &&
-          std::find(c.values.begin(), c.values.end(), ir::to_text(item.value)) != c.values.end())
-        return AmpKind::fp32;
-  }
-  const auto found = kinds_.find(&call.op);
-  return found == kinds_.end() ? AmpKind::none : found->second;
+  return kind_where(&call.op, [&](const std::string& attribute, const std::vector<std::string>& values) {
+    return std::any_of(call.given.begin(), call.given.end(), [&](const ir::Attrs::Item& item) {
+      return item.name == attribute && contains(values, ir::to_text(item.value));
+    });
+  });
+}
+
+AmpKind AmpRules::kind_of(const ir::Node& node) const {
+  return kind_where(node.op, [&](const std::string& attribute, const std::vector<std::string>& values) {
+    const auto text = node.attr_text.find(attribute);
+    return text != node.attr_text.end() && contains(values, text->second);
+  });
 }
 
 MixedCall::MixedCall(const AmpRules& rules, const OpCall& call) : call_(call) {

@@ -1,6 +1,7 @@
 // Automatic mixed precision: the dtypes in which operators run, and the casts of their inputs.
 #pragma once
 #include "frontend/call/op_call.h"
+#include "ir/graph.h"
 
 #include <kiln/amp.h>
 
@@ -13,24 +14,33 @@
 
 namespace kiln {
 
-/// MXNet's list that has an operator. Inputs are cast to the target dtype, to float32, or to the widest dtype
-/// among them. Operators of `both` and `none` take their inputs as they are.
-enum class AmpKind : std::uint8_t { none, target, fp32, widest, both };
+/// MXNet's list that has an operator. Inputs are cast to the target dtype, to float32 (always, or for a value
+/// of an attribute), or to the widest dtype among them. Operators of `both` and `none` take their inputs as
+/// they are.
+enum class AmpKind : std::uint8_t { none, target, fp32, conditional_fp32, widest, both };
+
+/// Throws unless mixed precision has this target: float16 or bfloat16.
+void check_amp_target(DType target);
 
 /// The operators of a list of MXNet's that Kiln has. `target`: float16 or bfloat16.
 std::vector<std::string> amp_operators(DType target, AmpKind kind);
 /// MXNet's operators that run in float32 for some values of an attribute.
 std::vector<amp::ConditionalOp> amp_conditional_operators();
 
-/// The rules of amp::init(). Immutable.
+/// The rules of amp::init(), or of a conversion. Immutable.
 class AmpRules {
  public:
-  /// Throws for the name of an operator that Kiln does not have.
-  AmpRules(DType target, const amp::InitOptions& options);
+  /// Throws for the name of an operator that Kiln does not have. `function` is the program's, for messages.
+  AmpRules(DType target, const amp::InitOptions& options, std::string_view function = "amp::init()");
   DType target() const { return target_; }
   AmpKind kind_of(const OpCall& call) const;
+  /// Of an operator's node.
+  AmpKind kind_of(const ir::Node& node) const;
 
  private:
+  /// `has(attribute, values)`: whether the attribute is given, with one of the values.
+  template <class Has>
+  AmpKind kind_where(const ir::OpDef* op, const Has& has) const;
   struct Condition {
     const ir::OpDef* op;
     std::string attribute;

@@ -1,6 +1,10 @@
-// Operators that return their input, with a gradient of their own or in another dtype, and constants of its
-// shape.
+// Operators that return their inputs, with a gradient of their own or in another dtype, and constants of
+// their shape.
 #include "frontend/ops/pointwise.h"
+#include "runtime/dtype_table.h"
+
+#include <algorithm>
+#include <optional>
 
 namespace kiln::ops {
 namespace {
@@ -28,6 +32,36 @@ Values loss_gradient(Primitives& p, const GradientArgs& args) {
 Value multiplier(Primitives& p, Value x, Value, const Attrs& a) { return p.like(x, a.real("scalar")); }
 
 Values cast(Primitives& p, Args in, const Attrs& a) { return {convert(p, in[0], a.dtype("dtype"))}; }
+
+/// The dtypes that casts of mixed precision convert; arrays of all others pass as they are.
+bool is_mixed(DType dtype) { return dtype == DType::f32 || is_narrow_float(dtype); }
+Values amp_cast(Primitives& p, Args in, const Attrs& a) {
+  return {is_mixed(p.dtype(in[0])) ? convert(p, in[0], a.dtype("dtype")) : in[0]};
+}
+Values amp_multicast(Primitives& p, Args in, const Attrs& a) {
+  if (in.empty()) fail("amp_multicast needs an array");
+  std::optional<DType> common;
+  for (const Value x : in) {
+    const DType dtype = p.dtype(x);
+    if (!is_mixed(dtype)) continue;
+    if (!common)
+      common = dtype;
+    else if (*common != dtype && !a.boolean("cast_narrow"))
+      common = DType::f32;
+    else if (!is_narrow_float(*common))
+      common = dtype;
+  }
+  Values out;
+  for (const Value x : in) out.push_back(is_mixed(p.dtype(x)) ? convert(p, x, *common) : x);
+  return out;
+}
+int amp_multicast_outputs(const Attrs& a) {
+  return static_cast<int>(std::clamp<std::int64_t>(a.integer("num_outputs"), 1, 1 << 20));
+}
+void amp_multicast_shape(ir::ShapeFacts& f, const Attrs&) {
+  for (std::size_t i = 0; i < std::min(f.in.size(), f.out.size()); ++i) f.same(f.in[i], f.out[i]);
+}
+
 Values zeros_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 0)}; }
 Values ones_like(Primitives& p, Args in, const Attrs&) { return {p.like(in[0], 1)}; }
 
@@ -70,6 +104,34 @@ OpDef make_loss_row() {
       loss_gradient);
 }
 
+constexpr std::string_view amp_source = "MXNet 1.9.1 (src/operator/tensor/amp_cast.cc).";
+
+OpDef amp_multicast_row() {
+  return {.name = "amp_multicast",
+          .summary = "Converts arrays to the widest of their dtypes, as inserted for mixed precision.",
+          .reference =
+              of_data |
+              OpReference{
+                  .shapes = "data: num_outputs arrays (...) -> num_outputs arrays, each of its input's shape",
+                  .dtypes = "Any. Arrays of float32 and half precision get one dtype: float32 "
+                            "if two of them differ; with cast_narrow the first half "
+                            "precision among them. Others pass as they are.",
+                  .ties = "Roundings are to nearest, ties to even.",
+                  .integers = integers_unchanged,
+                  .gradient = "For each input: the gradient of its result, in the input's dtype",
+                  .formula = "data[i] in the common dtype",
+                  .source = amp_source},
+          .inputs = {"data"},
+          .variadic = true,
+          .count_attr = "num_outputs",
+          .attrs = {required("num_outputs", AttrKind::integer, "The number of arrays, 1 or more."),
+                    bool_attr("cast_narrow", false, "Whether the common dtype is the narrowest one.")},
+          .counted_outputs = amp_multicast_outputs,
+          .visible_outputs = amp_multicast_outputs,
+          .compose = amp_multicast,
+          .shape_rule = amp_multicast_shape};
+}
+
 }  // namespace
 
 std::vector<OpDef> identity_ops() {
@@ -101,10 +163,14 @@ std::vector<OpDef> identity_ops() {
                                           "docs/differences.md has the cast that differs."},
                 {"_npi_cast", "_npx_cast", "cast"},
                 {required("dtype", AttrKind::dtype, "The result's dtype.")}),
-      pointwise("amp_cast", "Converts x to a dtype, as inserted for mixed precision.", cast,
-                cast_reference | OpReference{.source = "MXNet 1.9.1 (src/operator/tensor/amp_cast.cc), which "
-                                                       "leaves float64 and integers as they are."},
+      pointwise("amp_cast", "Converts x to a dtype, as inserted for mixed precision.", amp_cast,
+                cast_reference |
+                    OpReference{.dtypes = "Any. The result has the dtype `dtype` if x is float32 or half "
+                                          "precision; another x passes as it is.",
+                                .integers = "Unchanged. To an integer dtype: as Cast.",
+                                .source = amp_source},
                 {}, {required("dtype", AttrKind::dtype, "The result's dtype.")}),
+      amp_multicast_row(),
       pointwise("zeros_like", "Zeros of the shape and dtype of x.", zeros_like,
                 constant_like_reference | OpReference{.formula = "0"}),
       pointwise("ones_like", "Ones of the shape and dtype of x.", ones_like,

@@ -236,6 +236,7 @@ TEST_CASE("pointwise operators and their gradients at special values are MXNet's
                                      "Dropout",                // a random factor
                                      "_contrib_div_sqrt_dim",  // a division by a number of its shape
                                      "amp_cast",
+                                     "amp_multicast",
                                      "add_n",
                                      "LinearRegressionOutput",
                                      "MAERegressionOutput",

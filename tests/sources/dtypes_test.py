@@ -28,7 +28,6 @@ NAMES_BF16 = {
     "codegen/cuda/ptx_check.cpp": "the spelling of that instruction in PTX",
     "frontend/call/amp_rules.cpp": "the rules of automatic mixed precision for it",
     "frontend/call/amp_rules.h": "the rules of automatic mixed precision for it",
-    "frontend/gluon/trainer/amp.cpp": "a dtype of automatic mixed precision",
     "frontend/include/kiln/amp.h": "documentation: the dtypes of automatic mixed precision",
     "frontend/include/kiln/io.h": "documentation: how .npy files store it",
     "frontend/include/kiln/optimizer.h": "documentation: master weights",

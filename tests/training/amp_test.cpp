@@ -15,7 +15,8 @@ struct Layers : HybridBlock {
   Child<nn::Conv2D> convolution{this, "convolution"};
   Child<nn::BatchNorm> norm{this, "norm"};
   Child<nn::Dense> hidden{this, "hidden"}, out{this, "out"};
-  Layers() {
+  Layers() : HybridBlock({.prefix = "net_"}) {
+    const auto scope = name_scope();
     convolution = nn::Conv2D(8, {.kernel_size = 3, .padding = 1});
     norm = nn::BatchNorm();
     hidden = nn::Dense(20, {.activation = "relu"});
@@ -74,7 +75,9 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
 struct Scalar {
   Parameter weight{"weight", Shape{1}};
   Trainer trainer;
-  Scalar() : trainer(made(), "sgd", {.learning_rate = 1}) { amp::init_trainer(trainer); }
+  explicit Scalar(bool scaled = true) : trainer(made(), "sgd", {.learning_rate = 1}) {
+    if (scaled) amp::init_trainer(trainer);
+  }
   std::vector<Parameter> made() {
     weight.initialize(init::Zero());
     return {weight};
@@ -83,7 +86,47 @@ struct Scalar {
     const autograd::Record record;
     amp::scale_loss(weight.data() * gradient, trainer).backward();
   }
+  void step(double gradient) {
+    compute(gradient);
+    trainer.step(1);
+  }
   float value() const { return weight.data().item<float>(); }
+};
+
+/// Changes the JSON text in a file of states.
+void edit_states(const std::string& file, const std::function<void(nlohmann::json&)>& change) {
+  std::vector<NamedArray> arrays = load_arrays(file);
+  for (NamedArray& a : arrays) {
+    if (a.name != "kiln:json") continue;
+    const auto bytes = a.array.to_vector<std::uint8_t>();
+    nlohmann::json json = nlohmann::json::parse(bytes.begin(), bytes.end());
+    change(json);
+    const std::string text = json.dump();
+    a.array =
+        Tensor(std::vector<std::uint8_t>(text.begin(), text.end()), {static_cast<std::int64_t>(text.size())});
+  }
+  save_arrays(file, arrays);
+}
+
+/// A run with checkpoints, in which the gradients of the third step overflow.
+struct Run {
+  Layers net;
+  Trainer trainer;
+  Run() : trainer(made(), "adam", {.learning_rate = 0.01}) { amp::init_trainer(trainer); }
+  ParameterDict made() {
+    net.initialize();
+    net.hybridize();
+    return net.collect_params();
+  }
+  void step(int i) {
+    const Tensor x = F::ones({6, 4, 8, 8}) * (i == 2 ? 1e30 : 0.1 * i), label = F::arange(0, 6) * 0.5;
+    const loss::SoftmaxCrossEntropyLoss loss;
+    {
+      const autograd::Record record;
+      amp::scale_loss(loss(net(x), label), trainer).backward();
+    }
+    trainer.step(6);
+  }
 };
 
 }  // namespace
@@ -242,4 +285,78 @@ TEST_CASE("amp: a file has no mixed precision, and a warning says so", "[.f16]")
   net.export_model((folder.path / "net").string());
   REQUIRE(log.warnings.size() == 1);
   CHECK_THAT(log.warnings[0], Contains("amp_test.cpp") && Contains("without mixed precision"));
-}
+  TEST_CASE("amp: float16 continues the loss scale of a file of states", "[.f16]") {
+    amp::init(DType::f16);
+    const TemporaryFolder folder;
+    const std::string file = (folder.path / "states.params").string();
+    {
+      Scalar s;
+      s.step(1e38);
+      for (int step = 0; step < 5; ++step) s.step(0);
+      CHECK(amp::loss_scale(s.trainer) == 32768);
+      s.trainer.save_states(file);
+    }
+    Scalar s;
+    s.trainer.load_states(file);
+    for (int step = 5; step < 2000; ++step) {
+      CHECK(amp::loss_scale(s.trainer) == 32768);
+      s.step(0);
+    }
+    CHECK(amp::loss_scale(s.trainer) == 65536);
+
+    // A trainer without amp::init_trainer() keeps the scale until that call.
+    Scalar late(/*scaled=*/false);
+    late.trainer.load_states(file);
+    CHECK(amp::loss_scale(late.trainer) == 1);
+    amp::init_trainer(late.trainer);
+    CHECK(amp::loss_scale(late.trainer) == 32768);
+
+    for (const double factor : {0.0, 1e30, -1.0}) {
+      edit_states(file, [&](nlohmann::json& json) { json["loss_scale"]["factor"] = factor; });
+      CHECK_THAT(error_of([&] { s.trainer.load_states(file); }),
+                 Contains(file) && Contains("factor of losses"));
+    }
+    edit_states(file, [&](nlohmann::json& json) { json["loss_scale"] = {{"factor", 2}, {"steps", 2000}}; });
+    CHECK_THAT(error_of([&] { s.trainer.load_states(file); }), Contains("2000 steps"));
+    edit_states(file, [&](nlohmann::json& json) { json["loss_scale"] = {{"factor", 2}}; });
+    CHECK_THAT(error_of([&] { s.trainer.load_states(file); }), Contains("'steps'"));
+    // The file of a version that did not save it.
+    s.step(1e38);
+    CHECK(amp::loss_scale(s.trainer) == 32768);
+    edit_states(file, [&](nlohmann::json& json) { json.erase("loss_scale"); });
+    s.trainer.load_states(file);
+    CHECK(amp::loss_scale(s.trainer) == 65536);
+  }
+
+  TEST_CASE("amp: float16 continues a run from a checkpoint with the same bits", "[.f16]") {
+    amp::init(DType::f16);
+    const auto numbers = [](const Run& run) {
+      Tensors all;
+      for (const Parameter& p : run.net.collect_params()) all.push_back(p.data().copy());
+      return all;
+    };
+    constexpr int steps = 6;
+    random::seed(5);
+    Run whole;
+    for (int i = 0; i < steps; ++i) whole.step(i);
+    CHECK(whole.trainer.num_update() < steps);
+    CHECK(amp::loss_scale(whole.trainer) < 65536);
+    for (const int at : {1, 3, 5}) {
+      INFO(at);
+      const TemporaryFolder folder;
+      double scale = 0;
+      {
+        random::seed(5);
+        Run run;
+        for (int i = 0; i < at; ++i) run.step(i);
+        CheckpointManager(folder.path.string(), run.net, run.trainer).save();
+        scale = amp::loss_scale(run.trainer);
+      }
+      Run run;
+      REQUIRE(CheckpointManager(folder.path.string(), run.net, run.trainer).restore());
+      CHECK(amp::loss_scale(run.trainer) == scale);
+      for (int i = at; i < steps; ++i) run.step(i);
+      CHECK(equal(numbers(run), numbers(whole)));
+      CHECK(amp::loss_scale(run.trainer) == amp::loss_scale(whole.trainer));
+    }
+  }

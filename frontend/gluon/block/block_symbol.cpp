@@ -116,8 +116,9 @@ bool is_json(const std::string& text) { return nlohmann::json::accept(text); }
 }
 
 /// The text of the file; its inputs declare the extents that the graph is limited to.
-std::string symbol_text(const detail::TracedCall& call, const SizeDependence& sizes) {
-  FileGraph file = to_file_graph({without_amp_casts(with_blocked_gradients(call.graph.outputs))});
+std::string symbol_text(const detail::TracedCall& call, const SizeDependence& sizes, bool remove_amp_cast) {
+  const std::vector<ir::Entry> outputs = with_blocked_gradients(call.graph.outputs);
+  FileGraph file = to_file_graph({remove_amp_cast ? without_amp_casts(outputs) : outputs});
   broadcast(file, sizes.broadcasts);
   for (std::size_t i = 0; i < sizes.fixed.size(); ++i) {
     const bool any =
@@ -134,7 +135,8 @@ std::string symbol_text(const detail::TracedCall& call, const SizeDependence& si
 }  // namespace
 
 detail::ExportedNetwork detail::exported_network(const HybridBlock& block, const TracedCall& call,
-                                                 const std::string& file, std::source_location where) {
+                                                 const std::string& file, std::source_location where,
+                                                 bool remove_amp_cast) {
   require_pure(call, where);
   const SizeDependence sizes = find_size_dependence(const_cast<HybridBlock&>(block), call, where);
   if (sizes.any()) {
@@ -164,12 +166,13 @@ detail::ExportedNetwork detail::exported_network(const HybridBlock& block, const
     if (!named.contains(c.name)) add(c.name, c.whole());
   for (std::size_t i = 0; i < call.signature.inputs.size(); ++i)
     out.inputs.push_back(call.graph.inputs[i]->name);
-  out.symbol = at_line(where, [&] { return symbol_text(call, sizes); });
+  out.symbol = at_line(where, [&] { return symbol_text(call, sizes, remove_amp_cast); });
   out.numpy_mode = in_numpy_mode(ir::topological_order(call.graph.outputs));
   return out;
 }
 
-void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where where) const {
+void HybridBlock::export_model(const std::string& path_prefix, int epoch, bool remove_amp_cast,
+                               Where where) const {
   const auto latest = detail::BlockAccess::latest(*this);
   if (!latest)
     fail(Mistake::not_hybridized,
@@ -179,11 +182,14 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, Where 
          line_prefix(where), detail::shown_name(*this));
   if (epoch < 0) fail("{}export_model() takes an epoch of 0 or more, not {}", line_prefix(where), epoch);
   if (const AmpRules* const amp = detail::amp_rules; amp && amp->target() == DType::f16)
-    warn_once("export_model() of mixed precision",
-              line_prefix(where) +
-                  "export_model() writes the network without mixed precision: its file computes in float32");
+    warn_once(
+        "export_model() of mixed precision",
+        line_prefix(where) +
+            "export_model() writes the network without mixed precision, and its file computes in float32: "
+            "amp::convert_hybrid_block() makes a network whose file has the casts");
   const std::string symbol_path = path_prefix + "-symbol.json";
-  const detail::ExportedNetwork files = detail::exported_network(*this, *latest, symbol_path, where);
+  const detail::ExportedNetwork files =
+      detail::exported_network(*this, *latest, symbol_path, where, remove_amp_cast);
   at_line(where, [&] { write_file(symbol_path, files.symbol, "symbol file"); });
   save_arrays(fmt::format("{}-{:04}.params", path_prefix, epoch), files.arrays,
               {.numpy_mode = files.numpy_mode}, where);

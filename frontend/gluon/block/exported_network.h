@@ -21,7 +21,8 @@ struct ExportedNetwork {
 
 /// The files of a call of `block`. Throws for effects that a symbol file cannot express. Warns, once per
 /// `file` (the name of the symbol file in the text), if the graph holds for inputs of these sizes only.
+/// `remove_amp_cast`: without the casts of mixed precision.
 ExportedNetwork exported_network(const HybridBlock& block, const TracedCall& call, const std::string& file,
-                                 std::source_location where);
+                                 std::source_location where, bool remove_amp_cast = true);
 
 }  // namespace kiln::detail

@@ -105,6 +105,8 @@ struct ParameterAccess {
   static void set_weights(const Parameter& p, Weights weights);
   /// Sets values read from a file.
   static void load(const Parameter& p, const Tensor& values, bool cast_dtype);
+  /// Gives a parameter of a new network these values, and their dtype, on `device`.
+  static void give(Parameter p, const Tensor& values, Device device);
 };
 
 /// The present value of an option as text.

@@ -158,6 +158,12 @@ void ParameterAccess::load(const Parameter& p, const Tensor& values, bool cast_d
   allow_release(s);
 }
 
+void ParameterAccess::give(Parameter p, const Tensor& values, Device device) {
+  if (p.dtype() != values.dtype()) p.cast(values.dtype());
+  load(p, values, /*cast_dtype=*/false);
+  p.to(device);
+}
+
 void ParameterAccess::set_weights(const Parameter& p, Weights weights) {
   ParameterState& s = *p.state_;
   const std::lock_guard lock(s.mutex);

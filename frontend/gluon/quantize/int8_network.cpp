@@ -116,12 +116,6 @@ Int8Weight int8_weight(const Tensor& weight, const std::string& name) {
   return out;
 }
 
-void give(Parameter& p, const Tensor& values, Device device) {
-  if (p.dtype() != values.dtype()) p.cast(values.dtype());
-  ParameterAccess::load(p, values, /*cast_dtype=*/false);
-  p.to(device);
-}
-
 SymbolBlock int8_network(const FloatNetwork& network, const std::vector<Int8Layer>& layers,
                          const std::map<std::string, Int8Weight>& weights, Device device) {
   const std::vector<ir::NodePtr> order = ir::topological_order(network.outputs);
@@ -139,7 +133,8 @@ SymbolBlock int8_network(const FloatNetwork& network, const std::vector<Int8Laye
   for (Parameter p : out.params()) {
     const bool made = variables.values().contains(p.name());
     if (made) p.set_grad_req(GradReq::null);
-    give(p, made ? variables.values().at(p.name()) : network.parameters.at(p.name()), device);
+    ParameterAccess::give(p, made ? variables.values().at(p.name()) : network.parameters.at(p.name()),
+                          device);
   }
   return out;
 }

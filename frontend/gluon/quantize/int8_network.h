@@ -21,9 +21,6 @@ struct Int8Weight {
 /// `name`.
 Int8Weight int8_weight(const Tensor& weight, const std::string& name);
 
-/// Gives a parameter of a new network these values, and their dtype, on `device`.
-void give(Parameter& p, const Tensor& values, Device device);
-
 /// The integers of a layer's input.
 struct Int8Data {
   DType dtype;

@@ -2,6 +2,7 @@
 // weights alone, nothing is run.
 #include "frontend/call/line.h"
 #include "frontend/call/trace.h"
+#include "frontend/gluon/parameter/parameter_state.h"
 #include "frontend/gluon/quantize/int8_network.h"
 #include "frontend/gluon/quantize/threshold.h"
 #include "frontend/symbol/symbol_access.h"
@@ -110,7 +111,8 @@ class Quantizer {
     for (const std::string& name : network_.inputs) inputs.push_back(sym::var(name));
     observer_.emplace(SymbolAccess::make(std::move(results)), inputs);
     observer_->params().set_grad_req(GradReq::null);
-    for (Parameter p : observer_->params()) give(p, network_.parameters.at(p.name()), device_);
+    for (Parameter p : observer_->params())
+      ParameterAccess::give(p, network_.parameters.at(p.name()), device_);
     observer_->hybridize();
   }
 

@@ -16,11 +16,6 @@ using detail::TrainerState;
 
 namespace {
 
-void check_target(DType target) {
-  if (target != DType::f16 && target != DType::bf16)
-    fail("mixed precision has the target dtypes float16 and bfloat16, not {}", name_of(target));
-}
-
 TrainerState& amp_state(Trainer& trainer, std::source_location where) {
   TrainerState& state = TrainerAccess::state(trainer, where);
   if (!state.has_amp) fail("{}the trainer has no loss scale: call amp::init_trainer()", line_prefix(where));
@@ -31,7 +26,7 @@ TrainerState& amp_state(Trainer& trainer, std::source_location where) {
 
 void amp::init(DType target_dtype, const InitOptions& options, std::source_location where) {
   at_line(where, [&] {
-    check_target(target_dtype);
+    check_amp_target(target_dtype);
     if (const AmpRules* const rules = detail::amp_rules) {
       if (rules->target() == target_dtype) return;
       fail("amp::init() was called for {} before: a process has one mixed precision",
@@ -49,7 +44,7 @@ void amp::init_trainer(Trainer& trainer, std::source_location where) {
     if (!rules) fail("amp::init_trainer() before amp::init(): call amp::init() at the program's beginning");
     TrainerState& state = TrainerAccess::state(trainer, where);
     state.has_amp = true;
-    if (rules->target() == DType::f16 && !state.scaler) state.scaler.emplace();
+    if (rules->target() == DType::f16 && !state.scaler) state.scaler = state.loaded_scaler;
   });
 }
 
@@ -97,23 +92,23 @@ double amp::loss_scale(const Trainer& trainer) {
 }
 
 std::vector<std::string> amp::list_lp16_ops(DType target_dtype) {
-  check_target(target_dtype);
+  check_amp_target(target_dtype);
   return amp_operators(target_dtype, AmpKind::target);
 }
 std::vector<std::string> amp::list_fp32_ops(DType target_dtype) {
-  check_target(target_dtype);
+  check_amp_target(target_dtype);
   return amp_operators(target_dtype, AmpKind::fp32);
 }
 std::vector<std::string> amp::list_lp16_fp32_ops(DType target_dtype) {
-  check_target(target_dtype);
+  check_amp_target(target_dtype);
   return amp_operators(target_dtype, AmpKind::both);
 }
 std::vector<std::string> amp::list_widest_type_cast(DType target_dtype) {
-  check_target(target_dtype);
+  check_amp_target(target_dtype);
   return amp_operators(target_dtype, AmpKind::widest);
 }
 std::vector<amp::ConditionalOp> amp::list_conditional_fp32_ops(DType target_dtype) {
-  check_target(target_dtype);
+  check_amp_target(target_dtype);
   return amp_conditional_operators();
 }
 

@@ -25,6 +25,7 @@ struct LoadedStates {
   optimizer::Memory memory;
   std::vector<std::int64_t> counts;
   std::vector<std::vector<Tensor>> states;
+  LossScaler scaler;  ///< a new one if the file has none
 };
 
 /// The shape of a parameter, if it is known.

@@ -43,6 +43,7 @@ Json description(const TrainerState& state) {
   if (optimizer.options().lr_scheduler.defined())
     out["lr_scheduler"] = optimizer.options().lr_scheduler.str();
   for (const TrainedParameter& p : state.parameters) out["counts"][p.parameter.name()] = p.count;
+  if (state.scaler) out["loss_scale"] = {{"factor", state.scaler->scale()}, {"steps", state.scaler->steps()}};
   return out;
 }
 
@@ -127,6 +128,17 @@ class Reader {
     if (counts.size() != state_.parameters.size())
       fail("{}: there are states for {} parameters, and the Trainer has {}", path_, counts.size(),
            state_.parameters.size());
+    if (json.contains("loss_scale")) read_loss_scale(member(json, "loss_scale", &Json::is_object));
+  }
+
+  void read_loss_scale(const Json& json) {
+    const double factor = real(member(json, "factor", &Json::is_number), "factor");
+    const std::int64_t steps = count(member(json, "steps", &Json::is_number_integer), "steps");
+    try {
+      out_.scaler = {factor, steps};
+    } catch (const Error& e) {
+      fail("{}: {}", path_, e.what());
+    }
   }
 
   void read_arrays() {
@@ -205,6 +217,8 @@ void detail::take_states(TrainerState& state, LoadedStates loaded) {
   }
   state.num_update = loaded.num_update;
   state.memory = std::move(loaded.memory);
+  state.loaded_scaler = loaded.scaler;
+  if (state.scaler) state.scaler = loaded.scaler;
   if (!state.optimizer->options().lr_scheduler.defined())
     state.optimizer->set_learning_rate(loaded.learning_rate, {});
 }

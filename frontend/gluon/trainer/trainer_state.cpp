@@ -28,6 +28,13 @@ GradVariable* variable_of(const TrainedParameter& p) {
 
 }  // namespace
 
+LossScaler::LossScaler(double scale, std::int64_t steps) : scale_(scale), steps_(steps) {
+  if (!(scale >= min_scale && scale <= max_scale))
+    fail("the factor of losses is {}; it is {} to {}", scale, min_scale, max_scale);
+  if (steps < 0 || steps >= steps_to_double)
+    fail("the factor of losses has {} steps without overflow; it is doubled after {}", steps, steps_to_double);
+}
+
 bool LossScaler::stepped(bool overflow) {
   if (overflow) {
     steps_ = 0;

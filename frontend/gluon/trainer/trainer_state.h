@@ -33,7 +33,12 @@ struct TrainedParameter {
 /// The factor of losses, which follows the overflows of gradients (kiln/amp.h).
 class LossScaler {
  public:
+  LossScaler() = default;
+  /// Continues another one. Throws for values that none has.
+  LossScaler(double scale, std::int64_t steps);
   double scale() const { return scale_; }
+  /// Without overflow, since the factor last changed.
+  std::int64_t steps() const { return steps_; }
   /// After each step. Returns whether the factor can still change.
   bool stepped(bool overflow);
 
@@ -41,7 +46,7 @@ class LossScaler {
   static constexpr double max_scale = 0x1p24, min_scale = 0x1p-16;
   static constexpr std::int64_t steps_to_double = 2000;
   double scale_ = 0x1p16;
-  std::int64_t steps_ = 0;  ///< without overflow, since it last changed
+  std::int64_t steps_ = 0;
 };
 
 /// The parameters that a step updates.
@@ -91,6 +96,9 @@ struct TrainerState {
 
   /// The last choice.
   UpdateChoice choice;
+
+  /// amp::init_trainer() continues it: of a file of states that was loaded before.
+  LossScaler loaded_scaler;
 
   /// Chooses the parameters that training changes: all except with GradReq::null. Throws for one without
   /// values.

@@ -1,8 +1,12 @@
 // Automatic mixed precision, with the names of MXNet's contrib.amp.
 #pragma once
+#include <kiln/block.h>
 #include <kiln/dtype.h>
 #include <kiln/export.h>
+#include <kiln/model.h>
 #include <kiln/precision.h>
+#include <kiln/symbol.h>
+#include <kiln/symbol_block.h>
 #include <kiln/tensor.h>
 #include <kiln/trainer.h>
 
@@ -79,6 +83,40 @@ KILN_API void unscale(Trainer& trainer, std::source_location where = std::source
 
 /// The present factor of losses; 1 for a trainer without init_trainer().
 KILN_API double loss_scale(const Trainer& trainer);
+
+/// How a network of float32 is converted to mixed precision.
+struct ConvertOptions {
+  DType target_dtype = DType::f16;                                      ///< f16 or bf16
+  std::optional<std::vector<std::string>> target_dtype_ops = {};        ///< in place of list_lp16_ops()
+  std::optional<std::vector<std::string>> fp32_ops = {};                ///< in place of list_fp32_ops()
+  std::optional<std::vector<ConditionalOp>> conditional_fp32_ops = {};  ///< some in float32
+  std::vector<std::string> excluded_sym_names = {};                     ///< nodes that run in float32
+  /// Of convert_symbol(): the variables that are inputs; unset: the ones that declare no dtype. The others
+  /// are parameters.
+  std::optional<std::vector<std::string>> data_names = {};
+  /// Parameters that operators of the target dtype alone use have it, in the place of casts.
+  bool cast_optional_params = false;
+};
+
+/// The symbol with nodes `amp_cast` and `amp_multicast`. Operators of the target list compute in the target
+/// dtype, of the float32 list in float32, of the widest list in float32 if an input may have it. Bodies of
+/// loops and branches, and the outputs, are float32. Parameters declare their dtype. Save it with
+/// `save(path, /*remove_amp_cast=*/false)`. Throws for another target dtype, for names of no operator, node
+/// or variable, for an operator in two lists, and for an operator of the widest list in a list.
+KILN_API Symbol convert_symbol(const Symbol& symbol, const ConvertOptions& options = {},
+                               std::source_location where = std::source_location::current());
+
+/// The model of the converted symbol. Its parameters have the dtypes that the symbol declares; parameters
+/// that keep their dtype share their arrays with `model`. Throws as convert_symbol(), and for data_names.
+KILN_API Model convert_model(const Model& model, const ConvertOptions& options = {},
+                             std::source_location where = std::source_location::current());
+
+/// A block of the converted graph, with parameters of its own on the device of the given ones. Save it with
+/// `export_model(prefix, epoch, /*remove_amp_cast=*/false)`. Throws as convert_symbol(), for data_names, for
+/// parameters without values, and for a block that has not recorded a call: except of a SymbolBlock, call
+/// hybridize() and the block before. Thread rule: as a call of the block.
+KILN_API SymbolBlock convert_hybrid_block(const HybridBlock& block, const ConvertOptions& options = {},
+                                          std::source_location where = std::source_location::current());
 
 /// MXNet's lists for a dtype, f16 or bf16: the operators that Kiln has, by name, in order.
 /// @{

@@ -369,8 +369,10 @@ class KILN_API HybridBlock : public Block {
   /// Throws before hybridize() and a first call, if hybrid_forward writes into its inputs or captured arrays,
   /// and for names that are no UTF-8. Records hybrid_forward again at larger extents of each axis. The graph
   /// depends on an extent if hybrid_forward computes with x.shape(). A warning then names the operators with
-  /// their lines, and the file declares its extents: a call of the imported file with others is an error.
-  void export_model(const std::string& path_prefix, int epoch = 0, Where where = Where::current()) const;
+  /// their lines, and the file declares its extents: a call of the imported file with others is an error. As
+  /// in MXNet, casts of mixed precision (kiln/amp.h) are left out by default.
+  void export_model(const std::string& path_prefix, int epoch = 0, bool remove_amp_cast = true,
+                    Where where = Where::current()) const;
   /// The valid recordings of this block and its copies, oldest first. Of recordings that share code, only the
   /// one of this object is listed; if it has none, the oldest.
   std::vector<CompiledCall> compiled_calls() const;

@@ -86,6 +86,15 @@ struct AmpCastOptions {
   std::string name = {};  ///< of the node
 };
 
+/// Arguments of F::amp_multicast.
+struct AmpMulticastOptions {
+  /// The number of arrays, 1 or more. Required.
+  std::int64_t num_outputs = 0;
+  /// Whether the common dtype is the narrowest one. Default: False.
+  std::optional<bool> cast_narrow = {};
+  std::string name = {};  ///< of the node
+};
+
 /// Arguments of F::broadcast_like.
 struct BroadcastLikeOptions {
   /// The axes of lhs to repeat; None, of either one: all.

@@ -27,6 +27,11 @@ class KILN_API PlainFunctions {
   static Tensor add_n(const Tensors& args, Where where = Where::current());
   /// Converts x to a dtype, as inserted for mixed precision. `kiln ops amp_cast` has the rest.
   static Tensor amp_cast(const Tensor& data, const AmpCastOptions& options, Where where = Where::current());
+  /// Converts arrays to the widest of their dtypes, as inserted for mixed precision. Shapes: data:
+  /// num_outputs arrays (...) -> num_outputs arrays, each of its input's shape. `kiln ops amp_multicast` has
+  /// the rest.
+  static Tensors amp_multicast(const Tensors& data, const AmpMulticastOptions& options,
+                               Where where = Where::current());
   /// The inverse of the cosine, in radians. `kiln ops arccos` has the rest.
   static Tensor arccos(const Tensor& data, Where where = Where::current());
   /// The inverse of the hyperbolic cosine. `kiln ops arccosh` has the rest.

@@ -80,7 +80,7 @@ class KILN_API Trainer {
 
   /// Writes the states of all updated parameters, atomically, as .params, .npz or .safetensors by the file's
   /// extension. The arrays are `state:PARAMETER:STATE`; `kiln:json` has the optimizer, its options, schedule
-  /// and learning rate, and the counts of updates.
+  /// and learning rate, the counts of updates, and the factor of losses (kiln/amp.h).
   void save_states(const std::string& path, Where where = Where::current()) const;
   /// Reads them. Counts, states and, without a schedule, the learning rate continue from the file; options
   /// stay the program's. Throws, changing nothing, for a file of another optimizer, parameters of other names
