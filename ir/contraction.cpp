@@ -9,13 +9,6 @@
 namespace kiln::ir {
 namespace {
 
-/// Whether all elements of v are integers of 8 bits or fewer, which bfloat16 represents exactly.
-bool widens_bytes(mlir::Value v) {
-  auto cast = v.getDefiningOp<CastOp>();
-  return cast && ranked(cast.getX()).getElementType().isIntOrIndex() &&
-         ranked(cast.getX()).getElementTypeBitWidth() <= 8;
-}
-
 /// v rounded to bfloat16. Elements are rounded before they are transposed or repeated: passes find a
 /// transpose as an operand of the contraction, and all uses of an array share its rounding. `widened`: in
 /// float32 again.
@@ -27,7 +20,7 @@ mlir::Value rounded(const Emission& e, mlir::Value v, bool widened) {
     views.push_back(view);
     v = view->getOperand(0);
   }
-  if (widened && widens_bytes(v)) return exact;
+  if (auto cast = v.getDefiningOp<CastOp>(); widened && cast && widens_bytes(cast)) return exact;
   const mlir::RankedTensorType type = ranked(v);
   const auto half = mlir::RankedTensorType::get(type.getShape(), e.builder.getBF16Type());
   mlir::Value out = CastOp::create(e.builder, e.location, half, v);
@@ -45,15 +38,6 @@ mlir::Value rounded(const Emission& e, mlir::Value v, bool widened) {
 
 Precision precision_of(const Emission& e) {
   return e.node ? e.node->precision.value_or(e.target.precision) : e.target.precision;
-}
-
-/// Whether an operand widens bytes, through views.
-bool widens_bytes_through_views(mlir::Value v) {
-  while (mlir::Operation* view = v.getDefiningOp()) {
-    if (!is_view_op(view)) break;
-    v = view->getOperand(0);
-  }
-  return widens_bytes(v);
 }
 
 /// paired32 fills a step with zeros. With fewer neighbours most of it would be zeros.
@@ -80,9 +64,9 @@ Contraction contraction_of(const Emission& e, const ContractionShape& shape) {
   if (precision == Precision::bf16) {
     // An operator of half precision computes in f32, too: its operands stay as they are.
     if (e.widened.has_widened(e.node)) return plain;
-    // Integers of 8 bits stay bytes in memory.
-    const bool in_pairs = pays_in_pairs(shape) && !widens_bytes_through_views(plain.lhs) &&
-                          !widens_bytes_through_views(plain.rhs);
+    // Integers that the node widens stay bytes in memory.
+    const bool in_pairs = pays_in_pairs(shape) && !e.widened.widens_bytes(plain.lhs, e.node) &&
+                          !e.widened.widens_bytes(plain.rhs, e.node);
     return {in_pairs ? Algorithm::paired32 : Algorithm::chained512, rounded(e, plain.lhs, !in_pairs),
             rounded(e, plain.rhs, !in_pairs)};
   }

@@ -121,7 +121,7 @@ mlir::Operation* ViewAnalysis::buffer_for(mlir::OpOperand& use) {
   auto convolution = llvm::dyn_cast<ir::PackedConvolutionOp>(user);
   // These kernels vectorise along the last axis of the input, which therefore has stride 1.
   const bool vector_last_axis =
-      llvm::isa<ir::WinogradOp, ir::DepthwiseOp>(user) || is_depthwise_weights(user) ||
+      llvm::isa<ir::WinogradOp, ir::DepthwiseOp, ir::ReduceWindowOp>(user) || is_depthwise_weights(user) ||
       (convolution && (ir::is_depthwise(convolution) || convolution.getChannelsFirst()));
   // A kernel of bytes, or of pairs, reads words along the last axis.
   const std::int64_t values =

@@ -63,8 +63,21 @@ constexpr Row rows[] = {
 };
 
 const ir::OpDef& operator_named(const std::string& name, std::string_view function) {
-  if (const ir::OpDef* op = ir::find_op(name)) return *op;
-  fail("{} names '{}', which is no operator of Kiln; `kiln ops` lists them", function, name);
+  const ir::OpDef* const op = ir::find_op(name);
+  if (!op) fail("{} names '{}', which is no operator of Kiln; `kiln ops` lists them", function, name);
+  if (name.starts_with("amp_"))
+    fail("{} names '{}', which is the cast of mixed precision itself: leave it out", function, name);
+  return *op;
+}
+
+/// The operator of a condition, which has its attribute.
+const ir::OpDef& operator_of(const amp::ConditionalOp& c, std::string_view function) {
+  const ir::OpDef& op = operator_named(c.op, function);
+  const auto has_name = [&](const ir::AttrSpec& spec) { return spec.name == c.attribute; };
+  if (std::none_of(op.attrs.begin(), op.attrs.end(), has_name))
+    fail("{} names the attribute '{}', which {} does not have; `kiln ops {}` lists its attributes", function,
+         c.attribute, c.op, c.op);
+  return op;
 }
 
 bool contains(const std::vector<std::string>& values, const std::string& text) {
@@ -113,7 +126,7 @@ AmpRules::AmpRules(DType target, const amp::InitOptions& options, std::string_vi
   add(AmpKind::target, options.target_precision_ops);
   for (const amp::ConditionalOp& c :
        options.conditional_fp32_ops ? *options.conditional_fp32_ops : amp_conditional_operators())
-    conditions_.push_back({&operator_named(c.op, function), c.attribute, c.values});
+    conditions_.push_back({&operator_of(c, function), c.attribute, c.values});
 }
 
 template <class Has>

@@ -243,6 +243,17 @@ TEST_CASE("packed phases follow weights that change") {
   }
 }
 
+TEST_CASE("an image has its bits in any batch") {
+  // The products of all taps of these images have more than 2^24 elements.
+  const Tensor x = random::uniform(-1, 1, {57, 8, 64, 64}), w = random::uniform(-1, 1, {8, 8, 3, 3});
+  const Net::Body convolved = [](F& f, const Tensors& in) {
+    return Tensors{f.Deconvolution(in[0], in[1],
+                                   {.kernel = {3, 3}, .stride = {2, 2}, .num_filter = 8, .no_bias = true})};
+  };
+  const Tensor alone = everywhere(convolved, {x[slice(0, 1)].copy(), w})[0];
+  CHECK(same_bits(everywhere(convolved, {x, w})[0][slice(0, 1)].copy(), alone));
+}
+
 TEST_CASE("the gradients of convolutions with strides") {
   // A convolution's data gradient is the transposed convolution of its head.
   random::seed(12);

@@ -133,7 +133,11 @@ TEST_CASE("poolings of views and of nothing", "[pooling]") {
       },
       [](F& f, const Tensor& v) {
         return f.transpose(v, {0, 1, 3, 2});
-      }};
+      },
+      [](F& f, const Tensor& v) {
+        return f.broadcast_to(f.slice_axis(v, {.axis = 3, .begin = 0, .end = 1}), {.shape = {2, 6, 12, 19}});
+      },
+      [](F& f, const Tensor& v) { return f.cast(f.zeros_like(f.cast(v, DType::f64)), DType::f32); }};
   for (const auto& view : views) {
     const Tensor copied =
         everywhere([&](F& f, const Tensors& in) { return Tensors{view(f, in[0])}; }, {x})[0];

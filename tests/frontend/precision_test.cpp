@@ -213,6 +213,20 @@ TEST_CASE("bf16: factors that an operator computes are rounded") {
   CHECK(equal(with_gradients([&](const Tensors& x) { return net(x)[0]; }, in, g), eager));
 }
 
+TEST_CASE("bf16: an operator computes alike whatever computed its operands") {
+  random::seed(5);
+  const Tensor bytes = F::random::randint(0, 256, {6, 100}).astype(DType::u8), w = numbers({100, 17});
+  const PrecisionScope scope(Precision::bf16);
+  for (const DType dtype : {DType::u8, DType::bf16, DType::f16}) {
+    Net net([](F& F, const Tensors& in) { return Tensors{F.dot(F.cast(in[0], DType::f32), in[1])}; });
+    const Tensors in{bytes.astype(dtype), w};
+    const Tensor eager = net(in)[0];
+    CHECK(same_bits(F::dot(in[0].astype(DType::f32), w), eager));
+    net.hybridize();
+    CHECK(same_bits(net(in)[0], eager));
+  }
+}
+
 TEST_CASE("bf16: recurrent layers") {
   for (const DType dtype : {DType::f32, DType::f16}) {
     random::seed(4);

@@ -163,6 +163,14 @@ TEST_CASE("amp: mistakes before init()") {
   CHECK_THAT(error_of([] { amp::init(DType::i32); }), Contains("float16 and bfloat16, not int32"));
   CHECK_THAT(error_of([] { (void)amp::list_fp32_ops(DType::f32); }), Contains("not float32"));
   CHECK_THAT(error_of([] { amp::init(DType::f16, {.fp32_ops = {{"sotfmax"}}}); }), Contains("'sotfmax'"));
+  CHECK_THAT(error_of([] {
+               amp::init(DType::f16, {.fp32_ops = {{"softmax", "amp_cast"}}});
+             }),
+             Contains("'amp_cast'") && Contains("leave it out"));
+  CHECK_THAT(error_of([] {
+               amp::init(DType::f16, {.conditional_fp32_ops = {{{"Activation", "nosuch", {"relu"}}}}});
+             }),
+             Contains("attribute 'nosuch', which Activation does not have"));
   net.hybridize();
   net(ones({1, 1}));
   CHECK_THAT(error_of([] { amp::init(); }), Contains("before"));
@@ -233,6 +241,9 @@ TEST_CASE("amp: float16 scales losses, and skips steps that overflow", "[.f16]")
   amp::init(DType::f16);
   Scalar s;
   CHECK(amp::loss_scale(s.trainer) == 65536);
+  CHECK_THAT(error_of([&] { (void)amp::scale_loss(Tensor(), s.trainer); }), Contains("without an array"));
+  CHECK_THAT(error_of([&] { (void)amp::scale_loss(ones({1}, DType::i32), s.trainer); }),
+             Contains("and not int32"));
   s.compute(3);
   CHECK(s.weight.grad().item<float>() == 3 * 65536);
   s.trainer.step(1);

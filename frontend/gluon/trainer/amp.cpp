@@ -53,6 +53,11 @@ amp::LossScale::LossScale(const std::vector<Tensor>& losses, Trainer& trainer, s
   at_line(where, [&] {
     TrainerState& state = amp_state(trainer, where);
     if (losses.empty()) fail("scale_loss() needs a loss");
+    for (const Tensor& loss : losses) {
+      if (!loss.defined()) fail("scale_loss() got a tensor without an array");
+      if (!is_floating(loss.dtype()))
+        fail("scale_loss() takes losses of a floating-point dtype, and not {}", name_of(loss.dtype()));
+    }
     if (!state.scaler) return;
     state.gradient_scale = 1 / state.scaler->scale();
     const autograd::Record record(is_training());
