@@ -296,78 +296,80 @@ TEST_CASE("amp: a file has no mixed precision, and a warning says so", "[.f16]")
   net.export_model((folder.path / "net").string());
   REQUIRE(log.warnings.size() == 1);
   CHECK_THAT(log.warnings[0], Contains("amp_test.cpp") && Contains("without mixed precision"));
-  TEST_CASE("amp: float16 continues the loss scale of a file of states", "[.f16]") {
-    amp::init(DType::f16);
-    const TemporaryFolder folder;
-    const std::string file = (folder.path / "states.params").string();
-    {
-      Scalar s;
-      s.step(1e38);
-      for (int step = 0; step < 5; ++step) s.step(0);
-      CHECK(amp::loss_scale(s.trainer) == 32768);
-      s.trainer.save_states(file);
-    }
+}
+
+TEST_CASE("amp: float16 continues the loss scale of a file of states", "[.f16]") {
+  amp::init(DType::f16);
+  const TemporaryFolder folder;
+  const std::string file = (folder.path / "states.params").string();
+  {
     Scalar s;
-    s.trainer.load_states(file);
-    for (int step = 5; step < 2000; ++step) {
-      CHECK(amp::loss_scale(s.trainer) == 32768);
-      s.step(0);
-    }
-    CHECK(amp::loss_scale(s.trainer) == 65536);
-
-    // A trainer without amp::init_trainer() keeps the scale until that call.
-    Scalar late(/*scaled=*/false);
-    late.trainer.load_states(file);
-    CHECK(amp::loss_scale(late.trainer) == 1);
-    amp::init_trainer(late.trainer);
-    CHECK(amp::loss_scale(late.trainer) == 32768);
-
-    for (const double factor : {0.0, 1e30, -1.0}) {
-      edit_states(file, [&](nlohmann::json& json) { json["loss_scale"]["factor"] = factor; });
-      CHECK_THAT(error_of([&] { s.trainer.load_states(file); }),
-                 Contains(file) && Contains("factor of losses"));
-    }
-    edit_states(file, [&](nlohmann::json& json) { json["loss_scale"] = {{"factor", 2}, {"steps", 2000}}; });
-    CHECK_THAT(error_of([&] { s.trainer.load_states(file); }), Contains("2000 steps"));
-    edit_states(file, [&](nlohmann::json& json) { json["loss_scale"] = {{"factor", 2}}; });
-    CHECK_THAT(error_of([&] { s.trainer.load_states(file); }), Contains("'steps'"));
-    // The file of a version that did not save it.
     s.step(1e38);
+    for (int step = 0; step < 5; ++step) s.step(0);
     CHECK(amp::loss_scale(s.trainer) == 32768);
-    edit_states(file, [&](nlohmann::json& json) { json.erase("loss_scale"); });
-    s.trainer.load_states(file);
-    CHECK(amp::loss_scale(s.trainer) == 65536);
+    s.trainer.save_states(file);
   }
+  Scalar s;
+  s.trainer.load_states(file);
+  for (int step = 5; step < 2000; ++step) {
+    CHECK(amp::loss_scale(s.trainer) == 32768);
+    s.step(0);
+  }
+  CHECK(amp::loss_scale(s.trainer) == 65536);
 
-  TEST_CASE("amp: float16 continues a run from a checkpoint with the same bits", "[.f16]") {
-    amp::init(DType::f16);
-    const auto numbers = [](const Run& run) {
-      Tensors all;
-      for (const Parameter& p : run.net.collect_params()) all.push_back(p.data().copy());
-      return all;
-    };
-    constexpr int steps = 6;
-    random::seed(5);
-    Run whole;
-    for (int i = 0; i < steps; ++i) whole.step(i);
-    CHECK(whole.trainer.num_update() < steps);
-    CHECK(amp::loss_scale(whole.trainer) < 65536);
-    for (const int at : {1, 3, 5}) {
-      INFO(at);
-      const TemporaryFolder folder;
-      double scale = 0;
-      {
-        random::seed(5);
-        Run run;
-        for (int i = 0; i < at; ++i) run.step(i);
-        CheckpointManager(folder.path.string(), run.net, run.trainer).save();
-        scale = amp::loss_scale(run.trainer);
-      }
-      Run run;
-      REQUIRE(CheckpointManager(folder.path.string(), run.net, run.trainer).restore());
-      CHECK(amp::loss_scale(run.trainer) == scale);
-      for (int i = at; i < steps; ++i) run.step(i);
-      CHECK(equal(numbers(run), numbers(whole)));
-      CHECK(amp::loss_scale(run.trainer) == amp::loss_scale(whole.trainer));
-    }
+  // A trainer without amp::init_trainer() keeps the scale until that call.
+  Scalar late(/*scaled=*/false);
+  late.trainer.load_states(file);
+  CHECK(amp::loss_scale(late.trainer) == 1);
+  amp::init_trainer(late.trainer);
+  CHECK(amp::loss_scale(late.trainer) == 32768);
+
+  for (const double factor : {0.0, 1e30, -1.0}) {
+    edit_states(file, [&](nlohmann::json& json) { json["loss_scale"]["factor"] = factor; });
+    CHECK_THAT(error_of([&] { s.trainer.load_states(file); }),
+               Contains(file) && Contains("factor of losses"));
   }
+  edit_states(file, [&](nlohmann::json& json) { json["loss_scale"] = {{"factor", 2}, {"steps", 2000}}; });
+  CHECK_THAT(error_of([&] { s.trainer.load_states(file); }), Contains("2000 steps"));
+  edit_states(file, [&](nlohmann::json& json) { json["loss_scale"] = {{"factor", 2}}; });
+  CHECK_THAT(error_of([&] { s.trainer.load_states(file); }), Contains("'steps'"));
+  // The file of a version that did not save it.
+  s.step(1e38);
+  CHECK(amp::loss_scale(s.trainer) == 32768);
+  edit_states(file, [&](nlohmann::json& json) { json.erase("loss_scale"); });
+  s.trainer.load_states(file);
+  CHECK(amp::loss_scale(s.trainer) == 65536);
+}
+
+TEST_CASE("amp: float16 continues a run from a checkpoint with the same bits", "[.f16]") {
+  amp::init(DType::f16);
+  const auto numbers = [](const Run& run) {
+    Tensors all;
+    for (const Parameter& p : run.net.collect_params()) all.push_back(p.data().copy());
+    return all;
+  };
+  constexpr int steps = 6;
+  random::seed(5);
+  Run whole;
+  for (int i = 0; i < steps; ++i) whole.step(i);
+  CHECK(whole.trainer.num_update() < steps);
+  CHECK(amp::loss_scale(whole.trainer) < 65536);
+  for (const int at : {1, 3, 5}) {
+    INFO(at);
+    const TemporaryFolder folder;
+    double scale = 0;
+    {
+      random::seed(5);
+      Run run;
+      for (int i = 0; i < at; ++i) run.step(i);
+      CheckpointManager(folder.path.string(), run.net, run.trainer).save();
+      scale = amp::loss_scale(run.trainer);
+    }
+    Run run;
+    REQUIRE(CheckpointManager(folder.path.string(), run.net, run.trainer).restore());
+    CHECK(amp::loss_scale(run.trainer) == scale);
+    for (int i = at; i < steps; ++i) run.step(i);
+    CHECK(equal(numbers(run), numbers(whole)));
+    CHECK(amp::loss_scale(run.trainer) == amp::loss_scale(whole.trainer));
+  }
+}
