@@ -35,7 +35,8 @@ namespace kiln::ir {
 ///
 /// * 10: a contraction of bools is whether one of its products is 1. (9: whether an odd number of them is.)
 ///
-/// * 11: products and convolutions of bf16, and of f32 under Precision::bf16, sum by paired32.
+/// * 11: products and convolutions of bf16, and of f32 under Precision::bf16, sum by paired32. Transposed
+///   convolutions of large batches have the chains of small ones. amp_cast leaves integers and f64.
 inline constexpr int numerics_version = 11;
 
 }  // namespace kiln::ir
