@@ -12,7 +12,7 @@ struct Node;
 
 /// Whether a cast widens half precision to f32.
 bool widens_half(CastOp cast);
-/// Whether a cast widens integers of at most 8 bits to f32. bfloat16 represents them exactly.
+/// Whether a cast widens integers of at most 8 bits to f32. Rounded to 8 bits of fraction they stay the same.
 bool widens_bytes(CastOp cast);
 
 class WidenedCasts {

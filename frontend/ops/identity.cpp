@@ -40,13 +40,14 @@ Values amp_cast(Primitives& p, Args in, const Attrs& a) {
 }
 Values amp_multicast(Primitives& p, Args in, const Attrs& a) {
   if (in.empty()) fail("amp_multicast needs an array");
+  const bool narrow = a.boolean("cast_narrow");
   std::optional<DType> common;
   for (const Value x : in) {
     const DType dtype = p.dtype(x);
     if (!is_mixed(dtype)) continue;
     if (!common)
       common = dtype;
-    else if (*common != dtype && !a.boolean("cast_narrow"))
+    else if (*common != dtype && !narrow)
       common = DType::f32;
     else if (!is_narrow_float(*common))
       common = dtype;

@@ -54,7 +54,7 @@ FloatNetwork of_recording(const HybridBlock& net, const Tensors& batch, std::sou
 
 /// Appends the layers of the bodies of a node, and of bodies in them.
 void add_layers_of(const ir::Node& owner, std::vector<FloatLayer>& layers) {
-  const bool fused = owner.op->name.starts_with("_sg_mkldnn_");
+  const bool fused = owner.op && owner.op->name.starts_with("_sg_mkldnn_");
   for (const ir::SubgraphPtr& body : owner.subgraphs)
     for (const ir::NodePtr& node : body->nodes) {
       if (is_layer(*node))
@@ -131,7 +131,7 @@ std::vector<FloatLayer> float_layers(const HybridBlock& net, const FloatNetwork&
                               : cast ? "its weight is cast by amp_cast: quantize the network from before amp"
                                      : "its weight is no parameter"});
     }
-    if (node->op) add_layers_of(*node, layers);
+    add_layers_of(*node, layers);
   }
   for (const std::string& name : exclude) exclude_layers(net, name, layers);
   return layers;

@@ -53,8 +53,12 @@ class Quantizer {
       if (!options_.weights_only) observe(inputs);
     } catch (const Error& e) {
       if (e.kind() != Error::Kind::user || std::string_view(e.what()).starts_with("quantize()")) throw;
-      fail("quantize(): batch {}, of {} array{}: {}", batches_, batch.size(), batch.size() == 1 ? "" : "s",
-           e.what());
+      // The line of this call comes first; another one is a part of the cause.
+      std::string_view cause = e.what();
+      if (const std::string_view place = place_of(cause); place == line_prefix(where_))
+        cause.remove_prefix(place.size());
+      fail("quantize(): batch {}{}: {}", batches_,
+           batch.size() == 1 ? "" : fmt::format(", of {} arrays", batch.size()), cause.data());
     }
     ++batches_;
   }
