@@ -17,16 +17,17 @@ class FloatEnv {
   FloatEnv& operator=(const FloatEnv&) = delete;
 
 #if defined(__SSE__)
+  /// MXCSR's control bits of this environment, which a new process has too.
+  static constexpr unsigned control = 0x1f80;
   FloatEnv() : saved_(_mm_getcsr()) {
-    if ((saved_ & ~flags) != all_masked) _mm_setcsr(all_masked);
+    if ((saved_ & ~flags) != control) _mm_setcsr(control);
   }
   ~FloatEnv() {
     if (_mm_getcsr() != saved_) _mm_setcsr(saved_);
   }
 
  private:
-  static constexpr unsigned flags = 0x3f;         // sticky exception flags
-  static constexpr unsigned all_masked = 0x1f80;  // the control bits of a new process
+  static constexpr unsigned flags = 0x3f;  // sticky exception flags
   unsigned saved_;
 #else
   FloatEnv() {

@@ -1,6 +1,7 @@
 // Matrix products as contractions: rows are the batch and the rows of A.
 #include "codegen/emit/contraction.h"
 
+#include "codegen/target/matrix_unit.h"
 #include "ir/views.h"
 #include "runtime/fail.h"
 
@@ -16,11 +17,10 @@ ir::View in_words(ir::View values, std::int64_t values_of_word) {
 }
 
 bool Contraction::on_matrix_unit(const CpuTarget& target) const {
-  constexpr std::size_t words = 16;
   if (!target.amx || values_of_word == 1) return false;
   if (k_offsets.empty()) return k_stride == 1;
   for (std::size_t k = 0; k < k_offsets.size(); ++k)
-    if (k % words != 0 && k_offsets[k] != k_offsets[k - 1] + 1) return false;
+    if (k % static_cast<std::size_t>(matrix_unit::words) != 0 && k_offsets[k] != k_offsets[k - 1] + 1) return false;
   return true;
 }
 

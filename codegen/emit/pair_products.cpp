@@ -1,6 +1,8 @@
 // Emits the arithmetic of paired32, and functions that flush subnormals.
 #include "codegen/emit/pair_products.h"
 
+#include "runtime/float_env.h"
+
 namespace kiln::codegen {
 
 using mlir::Value;
@@ -38,8 +40,8 @@ void FlushingFunction::call(KernelBuilder& e, mlir::ValueRange arguments) {
 }
 
 mlir::LLVM::LLVMFuncOp FlushingFunction::define(KernelBuilder& e, mlir::ValueRange arguments) const {
-  // MXCSR: all exceptions masked, rounding to nearest; and the bits FTZ and DAZ.
-  constexpr std::int32_t usual_mode = 0x1f80, flushing_mode = usual_mode | 0x8040;
+  // MXCSR, and with the bits FTZ and DAZ.
+  constexpr std::int32_t usual_mode = FloatEnv::control, flushing_mode = usual_mode | 0x8040;
   const mlir::OpBuilder::InsertionGuard guard(e.b);
   auto kernel = llvm::cast<mlir::LLVM::LLVMFuncOp>(e.entry->getParentOp());
   auto module = kernel->getParentOfType<mlir::ModuleOp>();

@@ -1,6 +1,7 @@
 // The arithmetic of paired32.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
+#include "ir/dialect.h"
 
 namespace kiln::codegen {
 
@@ -13,6 +14,7 @@ class PairProducts {
  public:
   using Value = mlir::Value;
   enum class Part { even, odd };
+  static constexpr std::int64_t words_of_step = ir::step_of_pairs / 2;
 
   PairProducts(KernelBuilder& builder, int lanes) : e(builder), lanes_(lanes) {}
 

@@ -16,6 +16,13 @@
 #include <utility>
 
 namespace kiln::codegen {
+bool host_has(std::initializer_list<const char*> features) {
+  const llvm::StringMap<bool>& host = once<[] { return llvm::sys::getHostCPUFeatures(); }>();
+  for (const char* f : features)
+    if (!host.lookup(f)) return false;
+  return true;
+}
+
 namespace {
 
 constexpr std::pair<std::string_view, CpuRequest> requests[] = {
@@ -48,13 +55,6 @@ std::uint8_t key_of(const CpuRequest& request) {
   fail_internal("an instruction set is not in the table");
 }
 CpuRequest process_cpu() { return requests[process_cpu_key() - 1].second; }
-
-bool host_has(std::initializer_list<const char*> features) {
-  const llvm::StringMap<bool>& host = once<[] { return llvm::sys::getHostCPUFeatures(); }>();
-  for (const char* f : features)
-    if (!host.lookup(f)) return false;
-  return true;
-}
 
 bool has_avx2() { return host_has({"avx2", "fma", "f16c", "bmi2"}); }
 bool has_avx512() { return has_avx2() && host_has({"avx512f", "avx512vl", "avx512bw", "avx512dq"}); }

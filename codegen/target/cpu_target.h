@@ -5,6 +5,7 @@
 #include "codegen/target/target_model.h"
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,9 @@ struct CpuTarget {
   /// LLVM's name of the feature that `vnni` is.
   const char* vnni_feature() const { return isa == Isa::avx512 ? "+avx512vnni" : "+avxvnni"; }
 };
+
+/// Whether the processor at hand has all of these features, by LLVM's names.
+bool host_has(std::initializer_list<const char*> features);
 
 /// The widest instructions that this machine and the request allow; vnni for Isa::host alone. Throws
 /// kiln::Error when the machine lacks the requested ones.

@@ -1,10 +1,8 @@
-// Asks for AMX, and compares its products with the products of plain instructions.
+// Requests AMX from the system, and compares its products with the products of plain instructions.
 #include "codegen/target/matrix_unit.h"
 
+#include "codegen/target/cpu_target.h"
 #include "runtime/once.h"
-
-#include <llvm/ADT/StringMap.h>
-#include <llvm/TargetParser/Host.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,11 +19,6 @@ namespace {
 
 std::atomic<bool> assumed = false;
 
-bool machine_has_amx() {
-  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-  return host.lookup("amx-tile") && host.lookup("amx-bf16") && host.lookup("amx-int8");
-}
-
 /// Linux saves the tiles of a process only after it has asked. The grant is refused where a signal stack of
 /// the process is too small for them.
 bool system_grants_tiles() {
@@ -33,7 +26,8 @@ bool system_grants_tiles() {
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
 }
 
-constexpr int side = 16;  // rows of a tile, and words of a row
+constexpr int side = matrix_unit::rows;  // rows of a tile, and words of a row
+static_assert(side == matrix_unit::words);
 constexpr int words_of_tile = side * side;
 
 /// Palette 1: eight tiles of 16 rows of 64 bytes.
@@ -154,7 +148,8 @@ bool has_expected_bits() {
 
 bool has_matrix_unit() {
   return once<[] {
-    return (assumed.load() || (machine_has_amx() && system_grants_tiles())) && has_expected_bits();
+    return (assumed.load() || (host_has({"amx-tile", "amx-bf16", "amx-int8"}) && system_grants_tiles())) &&
+           has_expected_bits();
   }>();
 }
 

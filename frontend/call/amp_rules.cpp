@@ -73,8 +73,7 @@ const ir::OpDef& operator_named(const std::string& name, std::string_view functi
 /// The operator of a condition, which has its attribute.
 const ir::OpDef& operator_of(const amp::ConditionalOp& c, std::string_view function) {
   const ir::OpDef& op = operator_named(c.op, function);
-  const auto has_name = [&](const ir::AttrSpec& spec) { return spec.name == c.attribute; };
-  if (std::none_of(op.attrs.begin(), op.attrs.end(), has_name))
+  if (!op.attr(c.attribute))
     fail("{} names the attribute '{}', which {} does not have; `kiln ops {}` lists its attributes", function,
          c.attribute, c.op, c.op);
   return op;

@@ -56,11 +56,15 @@ namespace detail {
 inline constinit std::atomic<const AmpRules*> amp_rules{nullptr};
 }  // namespace detail
 
+/// Whether the process has mixed precision of float16.
+inline bool amp_casts() {
+  const AmpRules* const rules = detail::amp_rules.load(std::memory_order_relaxed);
+  return rules && rules->target() == DType::f16;
+}
+
 /// Whether the operands of an operator of the widest list may have these two dtypes.
 inline bool amp_joins(DType a, DType b) {
-  const AmpRules* const rules = detail::amp_rules.load(std::memory_order_relaxed);
-  return rules && rules->target() == DType::f16 &&
-         ((a == DType::f16 && b == DType::f32) || (a == DType::f32 && b == DType::f16));
+  return amp_casts() && ((a == DType::f16 && b == DType::f32) || (a == DType::f32 && b == DType::f16));
 }
 
 /// A call of the program under rules. With float16 its inputs are cast. With bfloat16 the calls of an

@@ -1,6 +1,7 @@
 // Contractions of bytes: exact sums of i32 on every instruction set, with weights that are packed once.
 #include "expect.h"
 #include "function_net.h"
+#include "packed_once.h"
 
 #include <kiln/version.h>
 
@@ -181,15 +182,7 @@ TEST_CASE("weights of bytes are padded and packed once", "[byte_products]") {
   for (const std::int64_t k : {64, 67}) {
     const Tensor x = bytes({5, k}, DType::i8, 10), w = bytes({48, k}, DType::i8, 11);
     WithWeights net(w, dense);
-    const Tensor y = net(x);
-    net.hybridize();
-    CHECK(same_bits(net(x), y));
-    const std::uint64_t before = stats().prepacked;
-    const Profile profile;
-    CHECK(same_bits(net(x), y));
-    CHECK(stats().prepacked == before);
-    for (const Profile::Kernel& kernel : profile.kernels())
-      CHECK_THAT(kernel.name, !Catch::Contains("_weight"));
+    check_packed_once(net, x, "_weight");
   }
 }
 

@@ -1,26 +1,15 @@
 // paired32 as ir/KilnOps.td defines it, in plain C++.
 #pragma once
+#include "flushing.h"
+
 #include <kiln/kiln.h>
 
 #include <cmath>
-#include <immintrin.h>
 
 /// paired32 as ir/KilnOps.td defines it, in plain C++.
 namespace paired_definition {
 
 using namespace kiln;
-
-/// Flushes subnormals in this thread, in arithmetic on volatile values.
-class Flushing {
- public:
-  Flushing() : mode_(_mm_getcsr()) { _mm_setcsr(mode_ | 0x8040); }
-  Flushing(const Flushing&) = delete;
-  Flushing& operator=(const Flushing&) = delete;
-  ~Flushing() { _mm_setcsr(mode_); }
-
- private:
-  unsigned mode_;
-};
 
 /// A sum by paired32: steps of 32, in which the even and the odd elements are chains of fused multiply-adds.
 class Steps {

@@ -2,6 +2,7 @@
 // on every instruction set: bf16 arrays, and Precision::bf16.
 #include "expect.h"
 #include "function_net.h"
+#include "packed_once.h"
 #include "paired_definition.h"
 #include "window_definitions.h"
 
@@ -13,7 +14,6 @@
 using namespace kiln;
 using namespace window_definitions;
 using paired_definition::dot;
-using paired_definition::Flushing;
 using paired_definition::Steps;
 
 namespace {
@@ -179,15 +179,7 @@ TEST_CASE("parameters of bf16 are packed once", "[paired_products]") {
     nn::Dense net(48, {.use_bias = false, .in_units = k});
     net.initialize();
     net.cast(DType::bf16);
-    const Tensor x = drawn({5, k}, DType::bf16), y = net(x);
-    net.hybridize();
-    CHECK(same_bits(net(x), y));
-    const std::uint64_t before = stats().prepacked;
-    const Profile profile;
-    CHECK(same_bits(net(x), y));
-    CHECK(stats().prepacked == before);
-    for (const Profile::Kernel& kernel : profile.kernels())
-      CHECK_THAT(kernel.name, !Catch::Contains("weight"));
+    check_packed_once(net, drawn({5, k}, DType::bf16), "weight");
   }
 }
 

@@ -2,6 +2,7 @@
 // cases of a dtype run by themselves.
 #include "function_net.h"
 #include "golden_files.h"
+#include "json_array.h"
 #include "log_lines.h"
 #include "temporary_folder.h"
 
@@ -95,17 +96,7 @@ struct Scalar {
 
 /// Changes the JSON text in a file of states.
 void edit_states(const std::string& file, const std::function<void(nlohmann::json&)>& change) {
-  std::vector<NamedArray> arrays = load_arrays(file);
-  for (NamedArray& a : arrays) {
-    if (a.name != "kiln:json") continue;
-    const auto bytes = a.array.to_vector<std::uint8_t>();
-    nlohmann::json json = nlohmann::json::parse(bytes.begin(), bytes.end());
-    change(json);
-    const std::string text = json.dump();
-    a.array =
-        Tensor(std::vector<std::uint8_t>(text.begin(), text.end()), {static_cast<std::int64_t>(text.size())});
-  }
-  save_arrays(file, arrays);
+  edit_json_array(file, "kiln:json", change);
 }
 
 /// A run with checkpoints, in which the gradients of the third step overflow.

@@ -1,6 +1,7 @@
 // Checkpoints: continued runs, which files are kept, and files that are none.
 #include "checkpoint_run.h"
 #include "golden_files.h"
+#include "json_array.h"
 #include "temporary_folder.h"
 
 #include <catch2/catch.hpp>
@@ -24,17 +25,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 /// Changes the JSON text of a checkpoint.
 void edit(const fs::path& file, const std::function<void(nlohmann::json&)>& change) {
-  std::vector<NamedArray> arrays = load_arrays(file.string());
-  for (NamedArray& a : arrays) {
-    if (a.name != "kiln:checkpoint") continue;
-    const auto bytes = a.array.to_vector<std::uint8_t>();
-    nlohmann::json json = nlohmann::json::parse(bytes.begin(), bytes.end());
-    change(json);
-    const std::string text = json.dump();
-    a.array =
-        Tensor(std::vector<std::uint8_t>(text.begin(), text.end()), {static_cast<std::int64_t>(text.size())});
-  }
-  save_arrays(file.string(), arrays);
+  edit_json_array(file.string(), "kiln:checkpoint", change);
 }
 
 }  // namespace

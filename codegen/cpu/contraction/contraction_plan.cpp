@@ -34,8 +34,6 @@ struct PlanRequest {
   bool pools() const { return !p.window_points.empty(); }
   bool one_chunk() const { return p.k_extent <= Tile::chunk; }
   bool on_matrix_unit() const { return p.on_matrix_unit(target); }
-  /// Tile::sums_in_memory().
-  bool sums_in_memory() const { return p.of_pairs() || on_matrix_unit(); }
 };
 
 /// Rows for which a tile by paired32 has registers for both chains of its sums.
@@ -49,6 +47,17 @@ int rows_of_both_chains(const CpuTarget& target, int vectors) {
 struct LargestTile {
   int row_groups, rows_per_group, panels;
 };
+
+/// A tile of whole row groups within `rows` rows, if tiles are to have whole ones, or if a few short row
+/// groups make one.
+std::optional<LargestTile> tile_of_groups(std::int64_t rows, std::int64_t m, std::int64_t row_groups,
+                                          bool whole, int panels) {
+  if (!whole && (row_groups <= 1 || m <= 0 || 2 * m > rows)) return std::nullopt;
+  return LargestTile{
+      static_cast<int>(std::clamp<std::int64_t>(rows / m, 1, std::max<std::int64_t>(row_groups, 1))),
+      static_cast<int>(m), panels};
+}
+
 LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t row_bytes, std::int64_t panels,
                          int vectors, bool whole, bool may_lack_panels, bool pairs, const CpuTarget& target) {
   // With fewer rows, B would be widened too often for its uses: the chains run one after the other.
@@ -73,11 +82,9 @@ LargestTile largest_tile(std::int64_t m, std::int64_t row_groups, std::int64_t r
       joined = more;
   // A few short row groups make one tile, even with conflicts: tiles of half the height would load packed B
   // twice as often.
-  if (const int rows = most(joined, tuning::max_conflicting_rows);
-      whole || (row_groups > 1 && m > 0 && 2 * m <= rows))
-    return {static_cast<int>(std::clamp<std::int64_t>(rows / m, 1, std::max<std::int64_t>(row_groups, 1))),
-            static_cast<int>(m), joined};
-  return {most(joined), 1, joined};
+  const auto of_groups =
+      tile_of_groups(most(joined, tuning::max_conflicting_rows), m, row_groups, whole, joined);
+  return of_groups.value_or(LargestTile{most(joined), 1, joined});
 }
 
 /// The tile of a kernel for any number of rows: the panels that registers allow.
@@ -90,10 +97,7 @@ LargestTile generic_tile(std::int64_t panels, int vectors, const CpuTarget& targ
 /// Each line of A is read as a whole, so that conflicts in L1 do not matter.
 LargestTile matrix_tile(std::int64_t m, std::int64_t row_groups, int vectors, bool whole) {
   const int rows = matrix_unit::rows * (vectors == 1 ? 4 : vectors == 2 ? 2 : 1);
-  if (whole || (row_groups > 1 && m > 0 && 2 * m <= rows))
-    return {static_cast<int>(std::clamp<std::int64_t>(rows / m, 1, std::max<std::int64_t>(row_groups, 1))),
-            static_cast<int>(m), 1};
-  return {rows, 1, 1};
+  return tile_of_groups(rows, m, row_groups, whole, 1).value_or(LargestTile{rows, 1, 1});
 }
 
 /// The tile, whose rows of A are copied or not. Rows of two axes may share a tile if their B is the same.
@@ -212,7 +216,7 @@ LhsPlan plan_lhs(const PlanRequest& r, const RowTilePlan& rows, bool packs, bool
   return lhs;
 }
 
-RhsPlan plan_rhs(const PlanRequest& r, const ColumnTilePlan& columns, bool packs_batch,
+RhsPlan plan_rhs(const PlanRequest& r, const Tile& tile, const ColumnTilePlan& columns, bool packs_batch,
                  const ContractionSizes& sizes) {
   const Contraction& p = r.p;
   const std::int64_t far_bytes = sizes.row_tiles <= tuning::few_row_tiles
@@ -223,8 +227,8 @@ RhsPlan plan_rhs(const PlanRequest& r, const ColumnTilePlan& columns, bool packs
               .packer = {},
               .packs_batch = packs_batch,
               .prefetches = !r.generic && !p.unpacked &&
-                            (r.sums_in_memory() ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
-                                                : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
+                            (tile.sums_in_memory() ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
+                                                   : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
   if (p.unpacked)
     rhs.packer = Packer{p.rhs_dtype, r.lanes(),
                         Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
@@ -240,9 +244,9 @@ TaskPlan plan_tasks(const PlanRequest& r, bool packs_lhs, const ContractionSizes
           .scratch_operand = r.operands + !r.p.k_offsets.empty()};
 }
 
-TileEndPlan plan_end(const PlanRequest& r, const RowTilePlan& rows, std::int64_t all_rows) {
+TileEndPlan plan_end(const PlanRequest& r, const Tile& tile, const RowTilePlan& rows, std::int64_t all_rows) {
   const std::int64_t result_bytes = all_rows * r.p.columns * r.element_bytes();
-  return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions() || r.sums_in_memory(),
+  return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions() || tile.sums_in_memory(),
           .prefetches = !r.generic && r.epilogue.reads_rows() && r.p.k_extent <= tuning::short_k &&
                         rows.rows_per_group == 1 && !rows.joins_axes &&
                         result_bytes > choices::private_cache_bytes(r.machine())};
@@ -273,9 +277,9 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
                .pairs = p.of_pairs(),
                .matrix_unit = r.on_matrix_unit()};
   plan.lhs = plan_lhs(r, plan.rows, packs, copies, sizes);
-  plan.rhs = plan_rhs(r, plan.columns, packs_batch, sizes);
+  plan.rhs = plan_rhs(r, plan.tile, plan.columns, packs_batch, sizes);
   plan.tasks = plan_tasks(r, packs, sizes);
-  plan.end = plan_end(r, plan.rows, all_rows);
+  plan.end = plan_end(r, plan.tile, plan.rows, all_rows);
   sizes.product_row_tiles = packs_batch ? sizes.tiles_of_axis : sizes.row_tiles;
   split_tasks(p, plan, target, sizes);
   return plan;

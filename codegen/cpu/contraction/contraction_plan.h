@@ -155,6 +155,10 @@ struct ContractionPlan {
                       PlanField{"tasks", &ContractionPlan::tasks}, PlanField{"end", &ContractionPlan::end});
   }
 
+  /// The offset of row r of a tile where the tile reads A: packed, copied, or in place unless rows are even.
+  std::int64_t lhs_row_offset(int r) const {
+    return lhs.packs ? r : lhs.copies ? r * LhsPlan::copied_row_stride : rows.offset_in_lhs(r);
+  }
   std::int64_t tile_elements() const { return rows.rows() * tile.width(); }
   /// Elements of copied A, for a row tile.
   std::int64_t copy_elements() const { return lhs.copies ? rows.rows() * LhsPlan::copied_row_stride : 0; }

@@ -46,8 +46,8 @@ void store(KernelBuilder& e, int from, Value address, Value stride) {
   call(e, "llvm.x86.tilestored64", {number(e, from), address, stride});
 }
 
-void multiply_add(KernelBuilder& e, bool of_pairs, int sums, int lhs, int rhs) {
-  call(e, of_pairs ? "llvm.x86.tdpbf16ps" : "llvm.x86.tdpbusd",
+void multiply_add(KernelBuilder& e, MatrixProducts products, int sums, int lhs, int rhs) {
+  call(e, products == MatrixProducts::pairs ? "llvm.x86.tdpbf16ps" : "llvm.x86.tdpbusd",
        {number(e, sums), number(e, lhs), number(e, rhs)});
 }
 

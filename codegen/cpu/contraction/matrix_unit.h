@@ -1,16 +1,14 @@
 // The instructions of the matrix unit, AMX.
 #pragma once
 #include "codegen/emit/kernel_builder.h"
+#include "codegen/target/matrix_unit.h"
 
 namespace kiln::codegen {
 
-/// The matrix unit: eight tile registers of up to 16 rows of 64 bytes. A multiplication adds to a register of
-/// sums the product of a register of A and one of B. Rows of A have words of k. Rows of B are words of k, and
-/// have the columns of the sums. Tile registers live from configure() to release(); no call may be between.
+/// A multiplication adds to a register of sums the product of a register of A and one of B. Rows of A have
+/// words of k. Rows of B are words of k, and have the columns of the sums. Tile registers live from
+/// configure() to release(); no call may be between.
 namespace matrix_unit {
-
-inline constexpr int registers = 8, rows = 16;
-inline constexpr std::int64_t words = 16;  ///< of k in a register
 
 /// A register's rows, and the bytes of a row; null where it is not used.
 struct Shape {
@@ -22,8 +20,8 @@ void release(KernelBuilder& e);
 /// Rows are `stride` bytes apart.
 void load(KernelBuilder& e, int to, mlir::Value address, mlir::Value stride);
 void store(KernelBuilder& e, int from, mlir::Value address, mlir::Value stride);
-/// sums += lhs * rhs: pairs by paired32, or u8 by i8.
-void multiply_add(KernelBuilder& e, bool of_pairs, int sums, int lhs, int rhs);
+/// sums += lhs * rhs: pairs by paired32.
+void multiply_add(KernelBuilder& e, MatrixProducts products, int sums, int lhs, int rhs);
 
 }  // namespace matrix_unit
 }  // namespace kiln::codegen

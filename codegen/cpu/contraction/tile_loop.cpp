@@ -146,10 +146,7 @@ std::function<TileLoop::Value(int)> TileLoop::rows_at(const RowTile& row_tile, V
   const Value step =
       plan.lhs.packs ? k_.e.mul(k, k_.e.index(plan.rows.rows_of(row_tile.row_groups))) : k_.lhs_offset(k);
   return [this, here = k_.element(lhs, step)](int r) {
-    const std::int64_t offset = k_.plan.lhs.packs    ? r
-                                : k_.plan.lhs.copies ? r * LhsPlan::copied_row_stride
-                                                     : k_.plan.rows.offset_in_lhs(r);
-    return k_.element(here, k_.e.index(offset));
+    return k_.element(here, k_.e.index(k_.plan.lhs_row_offset(r)));
   };
 }
 

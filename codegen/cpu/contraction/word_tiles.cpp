@@ -10,16 +10,13 @@ using mlir::Value;
 using Values = llvm::SmallVector<Value>;
 using Part = PairProducts::Part;
 
-constexpr std::int64_t words_of_step = ir::step_of_pairs / 2;
+constexpr std::int64_t words_of_step = PairProducts::words_of_step;
 
 /// The addresses of A's rows at a word of k.
 std::function<Value(int)> rows_at(const ContractionKernel& k, int rows, Value lhs, Value word) {
   const Value here = k.element(lhs, k.lhs_offset(word));
   if (!k.plan.rows.even || k.plan.lhs.copies)
-    return [&k, here](int r) {
-      return k.element(
-          here, k.e.index(k.plan.lhs.copies ? r * LhsPlan::copied_row_stride : k.plan.rows.offset_in_lhs(r)));
-    };
+    return [&k, here](int r) { return k.element(here, k.e.index(k.plan.lhs_row_offset(r))); };
   return [&k, pointers = k.lhs_rows.pointers(k.e, here, rows)](int r) {
     return k.lhs_rows.address(k.e, pointers, r);
   };
@@ -41,6 +38,9 @@ class MatrixTile {
   }
 
  private:
+  MatrixProducts products() const {
+    return k_.plan.tile.pairs ? MatrixProducts::pairs : MatrixProducts::bytes;
+  }
   int blocks() const { return (rows_ + matrix_unit::rows - 1) / matrix_unit::rows; }
   int rows_of(int block) const { return std::min(matrix_unit::rows, rows_ - block * matrix_unit::rows); }
   int sums_of(int block, int v) const { return block * vectors_ + v; }
@@ -61,7 +61,7 @@ class MatrixTile {
       for (int block = 0; block < blocks(); ++block) {
         matrix_unit::load(e, lhs_of(block), lhs(block), lhs_distance());
         for (int v = 0; v < vectors_; ++v)
-          matrix_unit::multiply_add(e, k_.plan.tile.pairs, sums_of(block, v), lhs_of(block), rhs_of(v));
+          matrix_unit::multiply_add(e, products(), sums_of(block, v), lhs_of(block), rhs_of(v));
       }
     });
     each_sum(o.totals, matrix_unit::store);

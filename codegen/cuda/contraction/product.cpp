@@ -137,6 +137,7 @@ class ProductEmitter {
 
   /// Adds a step of paired32.
   void add_pairs(Values& sums) {
+    static_assert(k_step == PairProducts::words_of_step);
     PairProducts pairs(e, 1);
     const Values zeros(count(), e.number(DType::f32, 0, 1));
     Values even = zeros, odd = zeros;

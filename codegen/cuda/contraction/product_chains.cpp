@@ -27,7 +27,7 @@ struct ProductChainsPlan {
   bool pairs;  // by paired32
   std::size_t outer_count;
   /// Elements of k in a chain.
-  std::int64_t chunk() const { return pairs ? ir::step_of_pairs / 2 : Tile::chunk; }
+  std::int64_t chunk() const { return pairs ? PairProducts::words_of_step : Tile::chunk; }
   /// Of A and B in memory.
   DType element() const { return pairs ? DType::i32 : DType::f32; }
   static constexpr auto fields() {

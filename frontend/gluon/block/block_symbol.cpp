@@ -181,7 +181,7 @@ void HybridBlock::export_model(const std::string& path_prefix, int epoch, bool r
          "on a tensor, at least once",
          line_prefix(where), detail::shown_name(*this));
   if (epoch < 0) fail("{}export_model() takes an epoch of 0 or more, not {}", line_prefix(where), epoch);
-  if (const AmpRules* const amp = detail::amp_rules; amp && amp->target() == DType::f16)
+  if (amp_casts())
     warn_once(
         "export_model() of mixed precision",
         line_prefix(where) +

@@ -40,9 +40,7 @@ double clip_global_norm(const std::vector<Tensor>& arrays, double max_norm, bool
     for (const Tensor& s : squares) sum += s.item<double>();
     const double norm = std::sqrt(sum);
     // Under mixed precision of float16 the step is skipped, and the factor of losses becomes smaller.
-    const AmpRules* const amp = detail::amp_rules;
-    const bool skips_step = amp && amp->target() == DType::f16;
-    if (check_finite && !std::isfinite(norm) && !skips_step)
+    if (check_finite && !std::isfinite(norm) && !amp_casts())
       warn_once("clip_global_norm",
                 line_prefix(where) + "nan or inf is detected. Clipping results will be undefined.");
     const double scale = max_norm / (norm + 1e-8);

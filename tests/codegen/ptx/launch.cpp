@@ -2,6 +2,7 @@
 #include "launch.h"
 
 #include "fiber.h"
+#include "tests/support/flushing.h"
 
 #include <algorithm>
 #include <cfenv>
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
-#include <immintrin.h>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -362,12 +362,9 @@ namespace {
 /// The result of `operation`, computed while the thread flushes subnormals.
 template <class Operation>
 float flushing(const Operation& operation, float a, float b, float c = 0) {
-  constexpr unsigned flush_operands_and_results = 0x8040;
-  const unsigned mode = _mm_getcsr();
-  _mm_setcsr(mode | flush_operands_and_results);
+  const Flushing mode;
   const volatile float x = a, y = b, z = c;  // read in that mode
   const volatile float result = operation(x, y, z);
-  _mm_setcsr(mode);
   return result;
 }
 
