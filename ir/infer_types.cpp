@@ -199,23 +199,38 @@ class Inference {
     return op.undeclared_dtype ? op.undeclared_dtype(input, user.attrs) : std::nullopt;
   }
 
-  // A variable with a known shape gets a type. Its dtype is given, declared, or taken from the other inputs
-  // of its user. Variables of bodies get the types of the values they are bound to.
+  /// The dtype that `user` wants of a variable: what its operator says, or the dtype of its other inputs.
+  static std::optional<DType> wanted_dtype(const Node& variable, const Node& user) {
+    for (std::size_t i = 0; i < user.inputs.size(); ++i)
+      if (user.inputs[i].node.get() == &variable)
+        if (const std::optional<DType> dtype = undeclared_dtype(user, i)) return dtype;
+    for (const Entry& e : user.inputs)
+      if (has_type(e) && is_floating(e.node->types[e.output].dtype)) return e.node->types[e.output].dtype;
+    return std::nullopt;
+  }
+
+  // The dtype of a computed input is known after its own inputs.
+  static bool awaits_dtypes(const Node& user) {
+    return !user.op->undeclared_dtype && !user.op->undeclared_dtype_with &&
+           std::any_of(user.inputs.begin(), user.inputs.end(),
+                       [](const Entry& e) { return !has_type(e) && !e.node->is_variable(); });
+  }
+
+  // A variable with a known shape gets a type. Its dtype is given, declared, or wanted by the first user that
+  // wants one, even if another user tells the shape. Variables of bodies get the types of the values they are
+  // bound to.
   void adopt(Node& variable, const Node* user) {
     if (!variable.is_variable() || !variable.types.empty() || of_bodies_.contains(&variable)) return;
+    std::optional<DType> dtype = dtype_of(variable);
+    if (const auto wanted = wanted_.find(&variable); !dtype && wanted != wanted_.end())
+      dtype = wanted->second;
+    if (!dtype && user) {
+      if (awaits_dtypes(*user)) return;
+      dtype = wanted_dtype(variable, *user);
+      if (dtype) wanted_.emplace(&variable, *dtype);
+    }
     const PartialShape shape = shape_of({&variable, 0});
     if (!shape.complete()) return;
-    std::optional<DType> dtype = dtype_of(variable);
-    // The dtype of a computed input is known after its own inputs.
-    if (!dtype && user && !user->op->undeclared_dtype && !user->op->undeclared_dtype_with &&
-        std::any_of(user->inputs.begin(), user->inputs.end(),
-                    [](const Entry& e) { return !has_type(e) && !e.node->is_variable(); }))
-      return;
-    for (std::size_t i = 0; !dtype && user && i < user->inputs.size(); ++i)
-      if (user->inputs[i].node.get() == &variable) dtype = undeclared_dtype(*user, i);
-    for (std::size_t i = 0; !dtype && user && i < user->inputs.size(); ++i)
-      if (const Entry& e = user->inputs[i]; has_type(e) && is_floating(e.node->types[e.output].dtype))
-        dtype = e.node->types[e.output].dtype;
     variable.types = {{dtype.value_or(DType::f32), shape.extents}};
     learnt_.push_back(&variable);
   }
@@ -347,6 +362,8 @@ class Inference {
   const bool train_;
   const std::unordered_map<const Node*, GivenType>& given_;
   bool may_choose_ = false;
+  /// Dtypes that users want of variables whose shapes are not known yet.
+  std::unordered_map<const Node*, DType> wanted_;
   /// Partial output shapes of nodes without types.
   std::unordered_map<const Node*, std::vector<PartialShape>> partial_;
   /// The nodes of the graph, then of copied bodies; filled if the first visit left types unknown.

@@ -24,6 +24,35 @@ bool move_constant_right(mlir::Operation* op) {
   return true;
 }
 
+/// max(cast(x), c) is cast(max(x, c)) for a number c, and so is min: rounding keeps the order of numbers, and
+/// c, which is of the narrower type, is exact in both. A cast next to the store of its value is shorter. No
+/// zero may change its sign: x rounds to a zero of its own sign.
+bool round_after_bound(mlir::Operation* op) {
+  auto bound = llvm::dyn_cast<ir::BinaryOp>(op);
+  if (!bound || (bound.getKind() != ir::Binary::max && bound.getKind() != ir::Binary::min)) return false;
+  auto cast = bound.getLhs().getDefiningOp<ir::CastOp>();
+  mlir::DenseFPElementsAttr constant;
+  if (!cast || !cast.getResult().hasOneUse() ||
+      !mlir::matchPattern(bound.getRhs(), mlir::m_Constant(&constant)) || !constant.isSplat())
+    return false;
+  const auto wide = ir::ranked(cast.getX());
+  auto type = llvm::dyn_cast<mlir::FloatType>(wide.getElementType());
+  llvm::APFloat number = constant.getSplatValue<llvm::APFloat>();
+  const bool keeps_zeros = number.isNonZero() || (number.isPosZero() && bound.getKind() == ir::Binary::max);
+  if (!type || type.getWidth() <= bound.getType().getElementTypeBitWidth() || number.isNaN() || !keeps_zeros)
+    return false;
+  bool inexact = false;
+  number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+  if (inexact) return false;
+  mlir::OpBuilder builder(op);
+  const mlir::Value c = ir::ConstantOp::create(builder, bound.getRhs().getLoc(), wide,
+                                               mlir::DenseElementsAttr::get(wide, number));
+  auto bounded = ir::BinaryOp::create(builder, bound.getLoc(), wide, bound.getKind(), cast.getX(), c);
+  auto rounded = ir::CastOp::create(builder, cast.getLoc(), bound.getType(), bounded);
+  bound.replaceAllUsesWith(rounded.getResult());
+  return true;
+}
+
 /// A broadcast of iota is iota along the corresponding axis of the result.
 bool move_iota(mlir::Operation* op) {
   auto broadcast = llvm::dyn_cast<ir::BroadcastOp>(op);
@@ -93,7 +122,7 @@ class Canonicalize final : public mlir::PassWrapper<Canonicalize, mlir::Operatio
       for (mlir::Operation& op : llvm::make_early_inc_range(block.without_terminator())) {
         if (op.getNumResults() != 1 || op.getNumRegions() != 0 || llvm::isa<ir::ConstantOp>(op)) continue;
         move_constant_right(&op);
-        if (!move_iota(&op) && !sort_less(&op)) fold_away(&op);
+        if (!move_iota(&op) && !sort_less(&op) && !round_after_bound(&op)) fold_away(&op);
       }
     });
     for_each_block(getOperation(), erase_dead);

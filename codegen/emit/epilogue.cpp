@@ -101,8 +101,8 @@ bool Epilogue::reads_rows() const {
   return llvm::any_of(llvm::ArrayRef(accesses_).take_front(first_output_), has_rows);
 }
 
-void Epilogue::prefetch(KernelBuilder& e, mlir::Value i, mlir::Value j, std::int64_t count) {
-  for (std::size_t s = 0; s < first_output_; ++s) {
+void Epilogue::prefetch(KernelBuilder& e, std::size_t end, mlir::Value i, mlir::Value j, std::int64_t count) {
+  for (std::size_t s = 0; s < end; ++s) {
     if (!has_rows(accesses_[s])) continue;
     const DType dtype = accesses_[s].dtype;
     const mlir::Value first = e.element(bases_[s], e.add(e.mul(i, row_strides_[s]), j), dtype);

@@ -72,7 +72,13 @@ class Epilogue {
   /// Whether it reads an operand as large as the result.
   bool reads_rows() const;
   /// Prefetches such operands for store() of row i, `count` columns from j on.
-  void prefetch(KernelBuilder& e, mlir::Value i, mlir::Value j, std::int64_t count);
+  void prefetch(KernelBuilder& e, mlir::Value i, mlir::Value j, std::int64_t count) {
+    prefetch(e, first_output_, i, j, count);
+  }
+  /// The same with the results.
+  void prefetch_all(KernelBuilder& e, mlir::Value i, mlir::Value j, std::int64_t count) {
+    prefetch(e, accesses_.size(), i, j, count);
+  }
 
  private:
   struct Operand {
@@ -87,6 +93,7 @@ class Epilogue {
   static bool is_fixed(const Operand& o) {
     return llvm::all_of(o.strides, [](std::int64_t stride) { return stride == 0; });
   }
+  void prefetch(KernelBuilder& e, std::size_t end, mlir::Value i, mlir::Value j, std::int64_t count);
   static bool has_rows(const Operand& o) { return o.column_stride == 1 && o.strides.back() != 0; }
 
   ScalarExpr expr_;

@@ -72,6 +72,9 @@ class KernelBuilder {
   Value less(Value x, Value y) {
     return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::slt, x, y);
   }
+  Value equal(Value x, Value y) {
+    return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::eq, x, y);
+  }
   /// Where the whole steps of a loop from `from` end, at `to` or before it.
   Value whole_steps(Value from, Value to, Value step) {
     return add(from, mul(div(sub(to, from), step), step));

@@ -49,10 +49,10 @@ Num round_to(Num x, DType type, Isa isa) {
   if (x.width() == 32 && has_instructions(f, isa)) return f32_from_f16(f16_from_f32(x));
   if (x.width() == 64 || !has_exponents_of_f32(f)) return to_f32(round_to_format(x, f));
   const int drop = 24 - f.digits;
+  const std::int64_t place = std::int64_t{1} << drop;  // the last one of the format
   Num b = bits(x);
-  Num rounded = (b + (shift_right_logical(b, drop) & 1) + ((std::int64_t{1} << (drop - 1)) - 1)) &
-                -(std::int64_t{1} << drop);
-  return from_bits(select(is_nan(x), 0x7fc00000, rounded));
+  Num rounded = (b + select(eq(b & place, 0), place / 2 - 1, b.constant(place / 2))) & -place;
+  return from_bits(select(eq(x, x), rounded, 0x7fc00000));
 }
 
 Num narrow_bits(Num x, DType type, Isa isa) {

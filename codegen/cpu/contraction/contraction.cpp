@@ -47,6 +47,7 @@ class ContractionEmitter {
                      is_new_outer_block);
              return {number};
            });
+    tiles_.end();
   }
 
  private:

@@ -72,6 +72,15 @@ struct ContractionKernel {
     if (plan.lhs.table) return e.load_scalar(e.element(memory.k_offsets, k, DType::i64), DType::i64);
     return plan.lhs.along_k ? k : e.mul(k, memory.lhs_k_stride);
   }
+  /// The addresses of the rows of a tile's A, which is not packed, at k; `lhs`: of its first row at k = 0.
+  std::function<mlir::Value(int row)> lhs_rows_at(mlir::Value lhs, mlir::Value k, int rows) const {
+    const mlir::Value here = element(lhs, lhs_offset(k));
+    if (!plan.rows.even || plan.lhs.copies)
+      return [this, here](int r) { return element(here, e.index(plan.lhs_row_offset(r))); };
+    return [this, pointers = lhs_rows.pointers(e, here, rows)](int r) {
+      return lhs_rows.address(e, pointers, r);
+    };
+  }
   mlir::Value lhs_step() const { return plan.lhs.along_k ? e.index(1) : memory.lhs_k_stride; }
 
  private:
@@ -101,6 +110,16 @@ struct RowTile {
   mlir::Value begin, end;                       // the row groups that it stores
   const llvm::SmallVector<mlir::Value>& outer;  // the index of the outer axes
   mlir::Value rhs_offset;                       // of B there
+};
+
+/// What a tile of words multiplies, and its sums.
+struct WordOperands {
+  mlir::Value lhs;                        ///< where the row tile reads A, in terms of k = 0
+  llvm::SmallVector<mlir::Value> panels;  ///< of B, at k = 0
+  mlir::Value totals;                     ///< of the tile, row by row
+  mlir::Value from, to;                   ///< words of k
+  /// With RhsPlan::lines_ahead: the part of the next B that this tile prefetches, and its bytes for each k.
+  mlir::Value next_rhs, next_bytes;
 };
 
 /// A tile's columns.

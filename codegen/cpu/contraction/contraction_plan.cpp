@@ -93,11 +93,37 @@ LargestTile generic_tile(std::int64_t panels, int vectors, const CpuTarget& targ
   return {rows, 1, panels % 2 == 0 && Tile::max_rows(target, 2 * vectors) >= rows ? 2 : 1};
 }
 
-/// The tile on the matrix unit. Its sums fill enough registers of 16 rows to hide the latency of products.
-/// Each line of A is read as a whole, so that conflicts in L1 do not matter.
+/// Registers of rows of a tile on the matrix unit: so many sums hide the latency of products.
+int matrix_blocks(int vectors) { return vectors == 1 ? 4 : vectors == 2 ? 2 : 1; }
+
+/// The tile on the matrix unit, for rows of `m` in each row group. Each line of A is read as a whole, so that
+/// conflicts in L1 do not matter.
 LargestTile matrix_tile(std::int64_t m, std::int64_t row_groups, int vectors, bool whole) {
-  const int rows = matrix_unit::rows * (vectors == 1 ? 4 : vectors == 2 ? 2 : 1);
+  const int blocks = matrix_blocks(vectors), rows = blocks * matrix_unit::rows;
+  if (!whole && row_groups > 1 && m >= RowTilePlan::min_matrix_rows && m <= matrix_unit::rows)
+    return {static_cast<int>(std::min<std::int64_t>(blocks, row_groups)), static_cast<int>(m), 1};
   return tile_of_groups(rows, m, row_groups, whole, 1).value_or(LargestTile{rows, 1, 1});
+}
+
+/// Whether tiles of an axis of `m` rows leave much of the matrix unit idle. It takes a row of A at a time,
+/// and a register of B takes as long as some rows.
+bool wastes_matrix_unit(std::int64_t m, int vectors) {
+  constexpr int rhs_rows = 10;
+  const int rows = TileSplit(m, matrix_blocks(vectors) * matrix_unit::rows).rows.most,
+            last = rows % matrix_unit::rows, idle = last == 0 ? 0 : std::max(rhs_rows - last, 0);
+  return 8 * idle > rows;
+}
+
+/// Whether tiles may divide the last two axes as one.
+bool axes_join(const ContractionSizes& sizes) {
+  const std::size_t axes = sizes.extents.size();
+  return axes >= 2 && sizes.rhs_strides[axes - 2] == 0 &&
+         sizes.lhs_strides[axes - 2] == sizes.extents.back() * sizes.lhs_strides.back();
+}
+
+bool joins_for_matrix_unit(const ContractionSizes& sizes, int vectors) {
+  return axes_join(sizes) && sizes.extents[sizes.extents.size() - 2] > 1 &&
+         wastes_matrix_unit(sizes.extents.back(), vectors);
 }
 
 /// The tile, whose rows of A are copied or not. Rows of two axes may share a tile if their B is the same.
@@ -112,20 +138,22 @@ LargestTile largest_tile(const PlanRequest& r, const ContractionSizes& sizes, bo
                      row_groups = r.pools()                                      ? sizes.extents.back()
                                   : axes > 1 && sizes.rhs_strides[axes - 2] == 0 ? sizes.extents[axes - 2]
                                                                                  : 1;
-  if (r.on_matrix_unit()) return matrix_tile(rows, row_groups, r.vectors_per_panel(), r.pools());
+  if (r.on_matrix_unit())
+    return matrix_tile(rows,
+                       !r.pools() && joins_for_matrix_unit(sizes, r.vectors_per_panel()) ? 1 : row_groups,
+                       r.vectors_per_panel(), r.pools());
   const std::int64_t row_stride = copies_lhs ? LhsPlan::copied_row_stride : sizes.lhs_strides.back();
   return largest_tile(rows, row_groups, row_stride * r.element_bytes(), p.panels, r.vectors_per_panel(),
                       r.pools(), !p.unpacked && p.groups == 1, p.of_pairs(), r.target);
 }
 
-/// Whether tiles divide the last two axes as one: A's strides allow it, and tiles of the last axis alone
-/// would have too few accumulators to hide the latency of FMAs. Otherwise it does not pay for the epilogue's
-/// index arithmetic for each row.
-bool joins_axes(const ContractionSizes& sizes, const LargestTile& largest, int vectors) {
-  const std::size_t axes = sizes.extents.size();
-  if (axes < 2 || largest.rows_per_group > 1 || sizes.rhs_strides[axes - 2] != 0 ||
-      sizes.lhs_strides[axes - 2] != sizes.extents.back() * sizes.lhs_strides.back())
-    return false;
+/// Whether tiles divide the last two axes as one: tiles of the last axis alone would leave units idle, or
+/// have too few accumulators to hide the latency of FMAs. Otherwise it does not pay for the epilogue's index
+/// arithmetic for each row.
+bool joins_axes(const PlanRequest& r, const ContractionSizes& sizes, const LargestTile& largest) {
+  if (r.generic || r.pools() || largest.rows_per_group > 1 || !axes_join(sizes)) return false;
+  const int vectors = r.vectors_per_panel();
+  if (r.on_matrix_unit()) return joins_for_matrix_unit(sizes, vectors);
   const TileRows rows = TileSplit(sizes.extents.back(), largest.row_groups).rows;
   return (rows.most - !rows.even) * largest.panels * vectors < tuning::min_accumulators;
 }
@@ -158,7 +186,7 @@ bool reads_evicted_lines(const Contraction& p, DType dtype, const CpuTarget& tar
 RowTilePlan plan_rows(const PlanRequest& r, const LargestTile& largest, bool packs_lhs,
                       ContractionSizes& sizes) {
   const std::int64_t row_stride = sizes.lhs_strides.back();
-  const bool joins = !r.generic && !r.pools() && joins_axes(sizes, largest, r.vectors_per_panel());
+  const bool joins = joins_axes(r, sizes, largest);
   if (const std::size_t axes = sizes.extents.size(); joins) {
     sizes.epilogue_rows = sizes.extents.back();
     sizes.extents[axes - 2] *= sizes.epilogue_rows;
@@ -227,12 +255,21 @@ RhsPlan plan_rhs(const PlanRequest& r, const Tile& tile, const ColumnTilePlan& c
               .packer = {},
               .packs_batch = packs_batch,
               .prefetches = !r.generic && !p.unpacked &&
-                            (tile.sums_in_memory() ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
-                                                   : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
+                            (tile.matrix_unit        ? false
+                             : tile.sums_in_memory() ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
+                                                     : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
   if (p.unpacked)
     rhs.packer = Packer{p.rhs_dtype, r.lanes(),
                         Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};
   return rhs;
+}
+
+/// RhsPlan::lines_ahead. Plans have few different numbers of lines, so that sizes share kernels.
+int lines_ahead(const PlanRequest& r, std::int64_t row_tiles) {
+  if (!r.on_matrix_unit() || r.generic || r.rhs_bytes() <= r.machine().l1.bytes) return 0;
+  const std::int64_t lines = matrix_unit::words * r.p.panel * r.element_bytes() / tuning::cache_line_bytes;
+  return static_cast<int>(llvm::PowerOf2Ceil(
+      static_cast<std::uint64_t>(divideCeilSigned(lines, std::max<std::int64_t>(row_tiles, 1)))));
 }
 
 TaskPlan plan_tasks(const PlanRequest& r, bool packs_lhs, const ContractionSizes& sizes) {
@@ -249,7 +286,9 @@ TileEndPlan plan_end(const PlanRequest& r, const Tile& tile, const RowTilePlan& 
   return {.rolled = r.generic || !r.one_chunk() || r.epilogue.has_functions() || tile.sums_in_memory(),
           .prefetches = !r.generic && r.epilogue.reads_rows() && r.p.k_extent <= tuning::short_k &&
                         rows.rows_per_group == 1 && !rows.joins_axes &&
-                        result_bytes > choices::private_cache_bytes(r.machine())};
+                        result_bytes > choices::private_cache_bytes(r.machine()),
+          // The matrix unit is done before the lines of a tile arrive.
+          .prefetches_next = tile.matrix_unit && !r.generic};
 }
 
 }  // namespace
@@ -282,6 +321,7 @@ std::optional<ContractionPlan> plan_contraction(const Contraction& p, DType dtyp
   plan.end = plan_end(r, plan.tile, plan.rows, all_rows);
   sizes.product_row_tiles = packs_batch ? sizes.tiles_of_axis : sizes.row_tiles;
   split_tasks(p, plan, target, sizes);
+  plan.rhs.lines_ahead = lines_ahead(r, sizes.block_row_tiles);
   return plan;
 }
 

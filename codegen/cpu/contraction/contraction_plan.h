@@ -4,6 +4,7 @@
 #include "codegen/cpu/contraction/pack.h"
 #include "codegen/emit/epilogue.h"
 #include "codegen/emit/tile.h"
+#include "codegen/target/matrix_unit.h"
 
 namespace kiln::codegen {
 
@@ -47,6 +48,15 @@ struct RowTilePlan {
                                                     ? in_group * row_stride
                                                     : window_points[static_cast<std::size_t>(in_group)]);
   }
+  /// Whether registers of the matrix unit read A where it is: rows of a register are one distance apart. They
+  /// are rows of a row group, if that fills enough of a register.
+  bool matrix_reads_in_place() const {
+    return !generic && window_points.empty() &&
+           (rows_per_group == 1 ||
+            (rows_per_group >= min_matrix_rows && rows_per_group <= matrix_unit::rows));
+  }
+  /// Fewer rows of a register take as long as copying them to full ones.
+  static constexpr int min_matrix_rows = 6;
   /// Rows that the epilogue reduces to one.
   int pooled_rows() const { return window_points.empty() ? 1 : rows_per_group; }
   /// Whether the epilogue sees the axis of row groups as an outer axis.
@@ -106,10 +116,14 @@ struct RhsPlan {
   std::optional<Packer> packer;  // of a B that is not packed yet
   bool packs_batch;              // each product of a batch packs a separate B
   bool prefetches;
+  /// On the matrix unit: lines of the next panel that a tile prefetches in each step, so that the row tiles
+  /// of a block prefetch it together.
+  int lines_ahead = 0;
   static constexpr auto fields() {
     return std::tuple(PlanField{"operand", &RhsPlan::operand}, PlanField{"dtype", &RhsPlan::dtype},
                       PlanField{"packer", &RhsPlan::packer}, PlanField{"packs_batch", &RhsPlan::packs_batch},
-                      PlanField{"prefetches", &RhsPlan::prefetches});
+                      PlanField{"prefetches", &RhsPlan::prefetches},
+                      PlanField{"lines_ahead", &RhsPlan::lines_ahead});
   }
 };
 
@@ -132,10 +146,12 @@ struct TileEndPlan {
   /// Whether it is a loop over the row groups of a tile, whose sums are in memory: if totals are there
   /// anyway, or if functions would make the code long.
   bool rolled;
-  bool prefetches;  // its operands
+  bool prefetches;       // its operands, while the tile is computed
+  bool prefetches_next;  // its operands and results for the next column tile, row by row
   static constexpr auto fields() {
     return std::tuple(PlanField{"rolled", &TileEndPlan::rolled},
-                      PlanField{"prefetches", &TileEndPlan::prefetches});
+                      PlanField{"prefetches", &TileEndPlan::prefetches},
+                      PlanField{"prefetches_next", &TileEndPlan::prefetches_next});
   }
 };
 

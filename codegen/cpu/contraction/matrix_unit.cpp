@@ -38,6 +38,8 @@ void configure(KernelBuilder& e, llvm::ArrayRef<Shape> shapes) {
 
 void release(KernelBuilder& e) { call(e, "llvm.x86.tilerelease", {}); }
 
+void clear(KernelBuilder& e, int of_register) { call(e, "llvm.x86.tilezero", {number(e, of_register)}); }
+
 void load(KernelBuilder& e, int to, Value address, Value stride) {
   call(e, "llvm.x86.tileloadd64", {number(e, to), address, stride});
 }

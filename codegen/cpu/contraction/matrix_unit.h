@@ -7,7 +7,7 @@ namespace kiln::codegen {
 
 /// A multiplication adds to a register of sums the product of a register of A and one of B. Rows of A have
 /// words of k. Rows of B are words of k, and have the columns of the sums. Tile registers live from
-/// configure() to release(); no call may be between.
+/// configure() to release().
 namespace matrix_unit {
 
 /// A register's rows, and the bytes of a row; null where it is not used.
@@ -17,6 +17,7 @@ struct Shape {
 /// All registers are zeros then.
 void configure(KernelBuilder& e, llvm::ArrayRef<Shape> shapes);
 void release(KernelBuilder& e);
+void clear(KernelBuilder& e, int of_register);
 /// Rows are `stride` bytes apart.
 void load(KernelBuilder& e, int to, mlir::Value address, mlir::Value stride);
 void store(KernelBuilder& e, int from, mlir::Value address, mlir::Value stride);

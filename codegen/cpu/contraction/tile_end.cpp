@@ -107,6 +107,10 @@ void TileEnd::store_row(const ColumnTile& columns, int r, Value row, const Width
                     e.add(columns.group_column, e.add(columns.first_column, e.index(v * tile.lanes))),
                     tile.lanes, mask);
   }
+  if (k_.plan.end.prefetches_next)
+    epilogue_.prefetch_all(e, row,
+                           e.add(columns.group_column, e.add(columns.first_column, e.index(tile.width()))),
+                           tile.width());
 }
 
 }  // namespace kiln::codegen

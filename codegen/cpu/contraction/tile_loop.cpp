@@ -9,6 +9,7 @@ TileLoop::TileLoop(const ContractionKernel& kernel, const Staging& staging, Tile
 }
 
 void TileLoop::clear_totals() const {
+  if (words_.begins_from_zero()) return;
   KernelBuilder& e = k_.e;
   const Tile& tile = k_.plan.tile;
   const Value none = tile.initial_total(e);
@@ -34,7 +35,7 @@ void TileLoop::compute(const TaskBlock& block, const RowTile& row_tile, ColumnTi
 
 void TileLoop::compute_registers(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
                                  Value from, Value to) {
-  if (k_.plan.tile.sums_in_memory()) return compute_in_memory(row_tile, columns, from, to);
+  if (k_.plan.tile.sums_in_memory()) return compute_in_memory(block, row_tile, columns, from, to);
   KernelBuilder& e = k_.e;
   const Tile& tile = k_.plan.tile;
   const bool one_chunk = k_.plan.tasks.one_chunk;
@@ -53,18 +54,26 @@ void TileLoop::compute_registers(const TaskBlock& block, const RowTile& row_tile
   finish(own, row_tile, columns, to);
 }
 
-void TileLoop::compute_in_memory(const RowTile& row_tile, const ColumnTile& columns, Value from, Value to) {
+void TileLoop::compute_in_memory(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
+                                 Value from, Value to) {
   KernelBuilder& e = k_.e;
   const Tile& tile = k_.plan.tile;
   const int rows = k_.plan.rows.rows_of(row_tile.row_groups);
   const bool one_chunk = k_.plan.tasks.one_chunk;
   const Value own = one_chunk ? sums_ : totals_of(row_tile, columns);
-  if (one_chunk)
+  if (one_chunk && !words_.begins_from_zero())
     for (int i = 0; i < rows * columns.vectors; ++i)
       e.store(tile.initial_total(e), e.element(own, e.index(std::int64_t{i} * tile.lanes), k_.wide()),
               k_.wide(), tile.lanes);
-  words_.add(rows, columns.vectors,
-             {staging_.lhs_of(row_tile, from), panels_of(columns, rhs_of(row_tile, columns)), own, from, to});
+  const Value rhs = rhs_of(row_tile, columns);
+  WordOperands operands{staging_.lhs_of(row_tile, from), panels_of(columns, rhs), own, from, to, {}, {}};
+  if (k_.plan.rhs.lines_ahead > 0) {
+    const Value count = e.sub(block.end_row_tile, block.first_row_tile);
+    operands.next_bytes = e.div(e.index(k_.plan.columns.panel * 4), count);
+    operands.next_rhs = e.byte_offset(next_rhs(rhs, from, to),
+                                      e.mul(row_tile.number, e.mul(operands.next_bytes, e.sub(to, from))));
+  }
+  words_.add(rows, columns.vectors, operands);
   finish(own, row_tile, columns, to);
 }
 
@@ -150,21 +159,23 @@ std::function<TileLoop::Value(int)> TileLoop::rows_at(const RowTile& row_tile, V
   };
 }
 
-PrefetchSlice TileLoop::slice_of(const TaskBlock& block, Value number, Value rhs, Value from,
-                                 Value to) const {
+TileLoop::Value TileLoop::next_rhs(Value rhs, Value from, Value to) const {
   KernelBuilder& e = k_.e;
-  const std::int64_t panel = k_.plan.columns.panel;
-  const Value length = e.sub(to, from);
-  // The same chunk of the next panel, if the task has several column tiles; otherwise the following memory.
-  Value distance = e.mul(length, e.index(panel));
+  const Value panel = e.index(k_.plan.columns.panel);
+  Value distance = e.mul(e.sub(to, from), panel);
   if (!k_.plan.tasks.one_chunk)
     distance =
         e.select(e.less(e.index(1), k_.params["block_column_tiles"]), k_.memory.panel_stride, distance);
-  const Value next = k_.rhs_element(rhs, distance);
+  return k_.rhs_element(rhs, e.add(distance, e.mul(from, panel)));
+}
+
+PrefetchSlice TileLoop::slice_of(const TaskBlock& block, Value number, Value rhs, Value from,
+                                 Value to) const {
+  KernelBuilder& e = k_.e;
   return {e,
-          k_.rhs_element(next, e.mul(from, e.index(panel))),
-          panel * static_cast<std::int64_t>(size_of(k_.plan.rhs.dtype)),
-          length,
+          next_rhs(rhs, from, to),
+          k_.plan.columns.panel * static_cast<std::int64_t>(size_of(k_.plan.rhs.dtype)),
+          e.sub(to, from),
           number,
           e.sub(block.end_row_tile, block.first_row_tile)};
 }

@@ -18,12 +18,15 @@ class TileLoop {
   void clear_totals() const;
   /// A tile over k in [from, to), at most a chunk.
   void compute(const TaskBlock& block, const RowTile& row_tile, ColumnTile columns, Value from, Value to);
+  /// After the last tile.
+  void end() { words_.end(); }
 
  private:
   void compute_registers(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
                          Value from, Value to);
   /// The same with sums that pass to the epilogue in memory.
-  void compute_in_memory(const RowTile& row_tile, const ColumnTile& columns, Value from, Value to);
+  void compute_in_memory(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
+                         Value from, Value to);
   /// B of a tile, at k = 0.
   Value rhs_of(const RowTile& row_tile, const ColumnTile& columns) const;
   /// The epilogue of sums in memory, after the last chunk.
@@ -36,6 +39,9 @@ class TileLoop {
   llvm::SmallVector<Value> panels_of(const ColumnTile& columns, Value rhs) const;
   /// A's rows at k, where their distances are constants.
   std::function<Value(int)> rows_at(const RowTile& row_tile, Value lhs, Value k) const;
+  /// What follows B at k in [from, to): the same chunk of the next panel, if the task has several column
+  /// tiles; otherwise the following memory.
+  Value next_rhs(Value rhs, Value from, Value to) const;
   PrefetchSlice slice_of(const TaskBlock& block, Value number, Value rhs, Value from, Value to) const;
 
   const ContractionKernel& k_;

@@ -1,7 +1,5 @@
-// The loops of tiles of words over k.
+// The loop of a tile over k by paired32, on vectors.
 #include "codegen/cpu/contraction/word_tiles.h"
-
-#include "codegen/cpu/contraction/matrix_unit.h"
 
 namespace kiln::codegen {
 namespace {
@@ -12,127 +10,13 @@ using Part = PairProducts::Part;
 
 constexpr std::int64_t words_of_step = PairProducts::words_of_step;
 
-/// The addresses of A's rows at a word of k.
-std::function<Value(int)> rows_at(const ContractionKernel& k, int rows, Value lhs, Value word) {
-  const Value here = k.element(lhs, k.lhs_offset(word));
-  if (!k.plan.rows.even || k.plan.lhs.copies)
-    return [&k, here](int r) { return k.element(here, k.e.index(k.plan.lhs_row_offset(r))); };
-  return [&k, pointers = k.lhs_rows.pointers(k.e, here, rows)](int r) {
-    return k.lhs_rows.address(k.e, pointers, r);
-  };
-}
-
-/// A tile on the matrix unit. Registers of sums come first, by blocks of 16 rows and by registers of columns.
-/// The registers of B follow, then one of A for whole blocks, and one for a last block with fewer rows.
-class MatrixTile {
- public:
-  MatrixTile(const ContractionKernel& kernel, int rows, int vectors)
-      : k_(kernel), e(kernel.e), rows_(rows), vectors_(vectors), lanes_(kernel.plan.tile.lanes) {}
-
-  void run(const WordTiles::Operands& o) {
-    if (!reads_in_place()) lhs_ = e.stack(DType::i32, rows_ * matrix_unit::words);
-    const Value words = e.index(matrix_unit::words), whole = e.whole_steps(o.from, o.to, words);
-    e.when(e.less(o.from, whole), [&] { add(o, o.from, whole, words); });
-    if (!k_.plan.tile.pairs)  // whose steps are whole
-      e.when(e.less(whole, o.to), [&] { add(o, whole, o.to, e.sub(o.to, whole)); });
-  }
-
- private:
-  MatrixProducts products() const {
-    return k_.plan.tile.pairs ? MatrixProducts::pairs : MatrixProducts::bytes;
-  }
-  int blocks() const { return (rows_ + matrix_unit::rows - 1) / matrix_unit::rows; }
-  int rows_of(int block) const { return std::min(matrix_unit::rows, rows_ - block * matrix_unit::rows); }
-  int sums_of(int block, int v) const { return block * vectors_ + v; }
-  int rhs_of(int v) const { return blocks() * vectors_ + v; }
-  int lhs_of(int block) const {
-    return rhs_of(vectors_) + (block > 0 && rows_of(block) < matrix_unit::rows ? 1 : 0);
-  }
-  /// Whether A's rows are one distance apart, also where a tile has more rows than A.
-  bool reads_in_place() const { return k_.plan.rows.even && !k_.plan.rows.generic; }
-
-  /// Adds the products over k in [from, to), in steps of `words`, at most 16.
-  void add(const WordTiles::Operands& o, Value from, Value to, Value words) {
-    configure(words);
-    each_sum(o.totals, matrix_unit::load);
-    e.loop(from, to, e.index(matrix_unit::words), [&](Value step) {
-      load_rhs(o.panels.front(), step);
-      const auto lhs = lhs_at(o.lhs, step, words);
-      for (int block = 0; block < blocks(); ++block) {
-        matrix_unit::load(e, lhs_of(block), lhs(block), lhs_distance());
-        for (int v = 0; v < vectors_; ++v)
-          matrix_unit::multiply_add(e, products(), sums_of(block, v), lhs_of(block), rhs_of(v));
-      }
-    });
-    each_sum(o.totals, matrix_unit::store);
-    matrix_unit::release(e);
-  }
-
-  void configure(Value words) {
-    llvm::SmallVector<matrix_unit::Shape> shapes(matrix_unit::registers);
-    const Value bytes = e.mul(words, e.index(4)), columns = e.index(std::int64_t{lanes_} * 4);
-    const auto shape = [&](int of_register, Value rows, Value row_bytes) {
-      shapes[static_cast<std::size_t>(of_register)] = {rows, row_bytes};
-    };
-    for (int block = 0; block < blocks(); ++block) {
-      for (int v = 0; v < vectors_; ++v) shape(sums_of(block, v), e.index(rows_of(block)), columns);
-      shape(lhs_of(block), e.index(rows_of(block)), bytes);
-    }
-    for (int v = 0; v < vectors_; ++v) shape(rhs_of(v), words, columns);
-    matrix_unit::configure(e, shapes);
-  }
-
-  /// Between the registers of sums and the totals in memory.
-  void each_sum(Value totals, void (*move)(KernelBuilder&, int, Value, Value)) {
-    const std::int64_t row = std::int64_t{vectors_} * lanes_;  // elements
-    for (int block = 0; block < blocks(); ++block)
-      for (int v = 0; v < vectors_; ++v) {
-        const Value first = e.index(block * matrix_unit::rows * row + std::int64_t{v} * lanes_);
-        move(e, sums_of(block, v), e.element(totals, first, DType::i32), e.index(row * 4));
-      }
-  }
-
-  void load_rhs(Value panels, Value step) {
-    const std::int64_t panel = k_.plan.columns.panel;
-    const auto row = [&](Value k) { return k_.rhs_element(panels, e.mul(k, e.index(panel))); };
-    for (int v = 0; v < vectors_; ++v)
-      matrix_unit::load(e, rhs_of(v), k_.rhs_element(row(step), e.index(std::int64_t{v} * lanes_)),
-                        e.index(panel * 4));
-    if (k_.plan.rhs.prefetches)
-      e.prefetch(row(e.add(step, e.index(matrix_unit::words))), matrix_unit::words * panel * 4);
-  }
-
-  Value lhs_distance() { return reads_in_place() ? k_.lhs_rows.distance() : e.index(matrix_unit::words * 4); }
-  /// The address of A's first row of each block, at a step. Rows that are not one distance apart are copied.
-  std::function<Value(int)> lhs_at(Value lhs, Value step, Value words) {
-    if (reads_in_place())
-      return [this, here = k_.element(lhs, k_.lhs_offset(step))](int block) {
-        return e.byte_offset(here, e.mul(e.index(block * matrix_unit::rows), k_.lhs_rows.distance()));
-      };
-    constexpr int lanes = static_cast<int>(matrix_unit::words);
-    const auto copied = [this](int r) {
-      return e.element(lhs_, e.index(r * matrix_unit::words), DType::i32);
-    };
-    const auto address = rows_at(k_, rows_, lhs, step);
-    const Value mask = k_.plan.tile.pairs ? Value() : e.mask_below(words, lanes);
-    for (int r = 0; r < rows_; ++r)
-      e.store(e.load(address(r), DType::i32, lanes, mask), copied(r), DType::i32, lanes);
-    return [copied](int block) { return copied(block * matrix_unit::rows); };
-  }
-
-  const ContractionKernel& k_;
-  KernelBuilder& e;
-  const int rows_, vectors_, lanes_;
-  Value lhs_;  // scratch memory
-};
-
 /// A tile by paired32 on vectors: the body of its function.
 class PairTile {
  public:
   PairTile(const ContractionKernel& kernel, int rows, int vectors)
       : k_(kernel), e(kernel.e), rows_(rows), vectors_(vectors), lanes_(kernel.plan.tile.lanes) {}
 
-  void run(const WordTiles::Operands& o) {
+  void run(const WordOperands& o) {
     lhs_ = e.stack(DType::f32, rows_ * ir::step_of_pairs);
     e.loop(o.from, o.to, e.index(words_of_step), [&](Value step) {
       widen_lhs(o.lhs, step);
@@ -154,7 +38,7 @@ class PairTile {
   /// ones, then the odd ones.
   void widen_lhs(Value lhs, Value step) {
     PairProducts pairs(e, lanes_);
-    const auto address = rows_at(k_, rows_, lhs, step);
+    const auto address = k_.lhs_rows_at(lhs, step, rows_);
     for (int r = 0; r < rows_; ++r) {
       const Value row = e.element(lhs_, e.index(r * ir::step_of_pairs), DType::f32), from = address(r);
       const auto widen = [&](Value word) {
@@ -172,7 +56,7 @@ class PairTile {
   Value first_of(Part part) { return e.index(part == Part::even ? 0 : words_of_step); }
 
   /// The words of B at a word of k.
-  Values rhs_at(const WordTiles::Operands& o, Value k, bool prefetches) {
+  Values rhs_at(const WordOperands& o, Value k, bool prefetches) {
     Values words;
     const std::int64_t panel = k_.plan.columns.panel;
     const int of_panel = vectors_ / k_.plan.columns.panels;
@@ -203,7 +87,7 @@ class PairTile {
     }
   }
 
-  Values both_chains(const WordTiles::Operands& o, Value step) {
+  Values both_chains(const WordOperands& o, Value step) {
     const Values zeros(2 * static_cast<std::size_t>(registers()), e.number(DType::f32, 0, lanes_));
     const mlir::ValueRange chains = over_words(zeros, [&](Value word, mlir::ValueRange before) {
       Values next(before);
@@ -217,7 +101,7 @@ class PairTile {
                  chains.drop_front(static_cast<std::size_t>(registers())));
   }
 
-  Values one_by_one(const WordTiles::Operands& o, Value step) {
+  Values one_by_one(const WordOperands& o, Value step) {
     const auto chain = [&](Part part) {
       const Values zeros(static_cast<std::size_t>(registers()), e.number(DType::f32, 0, lanes_));
       return over_words(zeros, [&](Value word, mlir::ValueRange before) {
@@ -248,8 +132,8 @@ class PairTile {
 
 }  // namespace
 
-void WordTiles::add(int rows, int vectors, const Operands& operands) {
-  if (k_.plan.tile.matrix_unit) return MatrixTile(k_, rows, vectors).run(operands);
+void WordTiles::add(int rows, int vectors, const WordOperands& operands) {
+  if (matrix_) return matrix_->add(rows, vectors, operands);
   const auto body = [this, rows, vectors](KernelBuilder& e, mlir::ValueRange arguments) {
     const KernelArgs args{arguments[0], arguments[1], e.index(0), e.index(0)};
     const ContractionKernel kernel(e, k_.plan, args);

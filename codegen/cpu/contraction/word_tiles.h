@@ -1,6 +1,6 @@
 // Register tiles of products of words, whose sums are in memory.
 #pragma once
-#include "codegen/cpu/contraction/contraction_kernel.h"
+#include "codegen/cpu/contraction/matrix_tiles.h"
 #include "codegen/emit/pair_products.h"
 
 #include <map>
@@ -10,21 +10,22 @@ namespace kiln::codegen {
 /// The sums of tiles of words whose totals are in memory: by the matrix unit, or by paired32 on vectors.
 class WordTiles {
  public:
-  using Value = mlir::Value;
+  explicit WordTiles(const ContractionKernel& kernel) : k_(kernel) {
+    if (kernel.plan.tile.matrix_unit) matrix_.emplace(kernel);
+  }
 
-  explicit WordTiles(const ContractionKernel& kernel) : k_(kernel) {}
-
-  struct Operands {
-    Value lhs;                        ///< where the row tile reads A, in terms of k = 0
-    llvm::SmallVector<Value> panels;  ///< of B, at k = 0
-    Value totals;                     ///< of the tile, row by row
-    Value from, to;                   ///< words of k
-  };
+  /// Whether add() reads no totals at the first word of k.
+  bool begins_from_zero() const { return matrix_.has_value(); }
   /// Adds the products of a tile of `rows` rows and `vectors` registers of columns.
-  void add(int rows, int vectors, const Operands& operands);
+  void add(int rows, int vectors, const WordOperands& operands);
+  /// After the last tile of the kernel.
+  void end() {
+    if (matrix_) matrix_->end();
+  }
 
  private:
   const ContractionKernel& k_;
+  std::optional<MatrixTiles> matrix_;
   /// By rows and vectors. The arithmetic on vectors flushes subnormals, and that of the epilogue does not.
   std::map<std::pair<int, int>, FlushingFunction> functions_;
 };
