@@ -9,7 +9,7 @@ namespace bench {
 std::vector<Kind> low_precision_kinds() {
   const std::pair<const char*, Workload (*)(Workload)> forms[] = {
       {"int8_", in_int8},
-      {"bf16_", [](Workload w) { return in_bf16(std::move(w), true); }},
+      {"bf16_", [](Workload w) { return in_bf16(std::move(w)); }},
       {"precision_bf16_", with_bf16_operands}};
   const std::pair<const char*, const char*> layers[] = {{"few_rows", "few_rows"},
                                                         {"dense_parameter", "dense"},

@@ -1,8 +1,6 @@
 // Networks in int8, and cast to bfloat16.
 #include "bench/low_precision.h"
 
-#include "bench/transformer.h"
-
 using namespace kiln;
 
 namespace bench {
@@ -37,11 +35,11 @@ Workload in_int8(Workload w) {
   return w;
 }
 
-Workload in_bf16(Workload w, bool cast_inputs) {
+Workload in_bf16(Workload w, int min_axes) {
   initialize(w);
   w.net->cast(DType::bf16);
-  if (cast_inputs)
-    for (Tensor& x : w.inputs) x = x.astype(DType::bf16);
+  for (Tensor& x : w.inputs)
+    if (x.shape().rank() >= min_axes) x = x.astype(DType::bf16);
   return w;
 }
 
@@ -53,17 +51,25 @@ Workload with_bf16_operands(Workload w) {
 void add_low_precision() {
   struct Network {
     std::string name;
-    Make make;
-    bool of_words = false;  ///< inputs are row numbers, which bfloat16 would round
+    int min_axes = 1;  ///< of inputs that are cast: others are row numbers, which bfloat16 would round
+    bool in_int8 = false;
   };
-  const Network networks[] = {{"mlp_b64", [] { return mlp(64); }},
-                              {"encoder_s128", encoder},
-                              {"bert_base_b1_s128", [] { return bert_base(1, 128); }, true},
-                              {"resnet50_v1", [] { return model("resnet50_v1"); }},
-                              {"mobilenet_v2", [] { return model("mobilenetv2_1.0"); }}};
-  for (const Network& n : networks) {
-    add(n.name + "_int8", [make = n.make] { return in_int8(make()); }, {1, 2});
-    add(n.name + "_bf16", [make = n.make, cast = !n.of_words] { return in_bf16(make(), cast); }, {1, 2});
+  const Network networks[] = {{"mlp_b64", 1, true},
+                              {"encoder_s128", 1, true},
+                              {"bert_base_b1_s128", 3, true},
+                              {"bert_base_b8_s128", 3, true},
+                              {"gpt2_step_512", 3},
+                              {"vit_s", 1, true},
+                              {"resnet50_v1", 1, true},
+                              {"mobilenet_v2", 1, true},
+                              {"efficientnet_b0", 1, true},
+                              {"vgg16", 1, true},
+                              {"unet_224"},
+                              {"bilstm2_b16"}};
+  for (const auto& [name, min_axes, quantized] : networks) {
+    if (quantized) add(name + "_int8", [=] { return in_int8(made(name)); }, {1, 2});
+    add(name + "_bf16", [=] { return in_bf16(made(name), min_axes); }, {1, 2});
+    add(name + "_precision_bf16", [=] { return with_bf16_operands(made(name)); }, {1, 2});
   }
 }
 

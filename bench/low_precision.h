@@ -6,9 +6,8 @@ namespace bench {
 
 /// The network by quantize(), calibrated with the workload's inputs. Inputs and results stay float32.
 Workload in_int8(Workload w);
-/// The network by cast(DType::bf16), and its inputs: results are bfloat16. Without `cast_inputs` the inputs
-/// stay float32.
-Workload in_bf16(Workload w, bool cast_inputs);
+/// The network by cast(DType::bf16), and its inputs of at least `min_axes` axes: results are bfloat16.
+Workload in_bf16(Workload w, int min_axes = 1);
 /// The network under Precision::bf16: all arrays stay float32.
 Workload with_bf16_operands(Workload w);
 

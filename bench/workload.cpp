@@ -4,6 +4,7 @@
 #include "bench/samples.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <random>
 
@@ -76,7 +77,17 @@ void add_mode(const std::string& name, const Make& make, bool compiled, const st
 
 }  // namespace
 
+namespace {
+std::map<std::string, Make>& makers() {
+  static std::map<std::string, Make> all;
+  return all;
+}
+}  // namespace
+
+Workload made(const std::string& name) { return makers().at(name)(); }
+
 void add(const std::string& name, Make make, const std::vector<int>& threads) {
+  makers()[name] = make;
   for (const bool compiled : {false, true}) add_mode(name, make, compiled, threads);
 }
 

@@ -39,6 +39,9 @@ void add(const std::string& name, Make make, const std::vector<int>& threads = {
 /// The compiled form alone.
 void add_compiled(const std::string& name, Make make, const std::vector<int>& threads = {1});
 
+/// A workload that is registered already.
+Workload made(const std::string& name);
+
 // One function per family, called by main.
 void add_networks();
 void add_pointwise();

@@ -40,19 +40,23 @@ for batch, tokens in (1, 128), (1, 384), (8, 128):
     steps.workload(f"bert_base_b{batch}_s{tokens}")(lambda batch=batch, tokens=tokens: forward(*bert(batch, tokens)))
 
 
-@steps.workload("gpt2_step_512")
 def gpt2_step(cached=512):
     caches = [torch.randn(1, 12, cached, 64) for _ in range(24)]
-    return forward(Gpt2Step(), torch.tensor([[17]]), torch.tensor([[cached]]), *caches)
+    return Gpt2Step(), torch.tensor([[17]]), torch.tensor([[cached]]), *caches
+
+
+steps.workload("gpt2_step_512")(lambda: forward(*gpt2_step()))
 
 
 def image():
     return last(torch.randn(1, 3, 224, 224))
 
 
-@steps.workload("vit_s")
 def vit_s():
-    return forward(models.VisionTransformer(224, 16, 12, 6, 384, 1536), image())
+    return models.VisionTransformer(224, 16, 12, 6, 384, 1536), image()
+
+
+steps.workload("vit_s")(lambda: forward(*vit_s()))
 
 
 def stride_first(net):
@@ -99,9 +103,11 @@ class Level(nn.Module):
         return self.after(torch.cat((x, self.smaller(x)), 1)) if self.inner else x
 
 
-@steps.workload("unet_224")
 def unet():
-    return forward(last(nn.Sequential(Level(3, 64, 1024), nn.Conv2d(64, 2, 1))), image())
+    return last(nn.Sequential(Level(3, 64, 1024), nn.Conv2d(64, 2, 1))), image()
+
+
+steps.workload("unet_224")(lambda: forward(*unet()))
 
 
 for batch in 1, 16:
@@ -127,7 +133,11 @@ for batch in 1, 16:
 # The networks of bench/low_precision.cpp, and their inputs.
 LOW_PRECISION = {
     "mlp_b64": lambda: (mlp(), torch.randn(64, 512)), "encoder_s128": lambda: (Layer(), torch.randn(1, 128, 768)),
-    "bert_base_b1_s128": lambda: bert(1, 128), "resnet50_v1": lambda: (last(resnet50()), image()),
+    "bert_base_b1_s128": lambda: bert(1, 128), "bert_base_b8_s128": lambda: bert(8, 128), "gpt2_step_512": gpt2_step,
+    "vit_s": vit_s, "unet_224": unet, "vgg16": lambda: (last(models.vgg16()), image()),
+    "efficientnet_b0": lambda: (last(models.efficientnet_b0()), image()),
+    "bilstm2_b16": lambda: (nn.LSTM(128, 256, 2, bidirectional=True), torch.randn(35, 16, 128)),
+    "resnet50_v1": lambda: (last(resnet50()), image()),
     "mobilenet_v2": lambda: (last(models.mobilenet_v2()), image())}
 for name, make in LOW_PRECISION.items():
     steps.workload(f"{name}_bf16")(lambda make=make: forward_in_bf16(*make()))

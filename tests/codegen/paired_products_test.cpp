@@ -131,7 +131,12 @@ TEST_CASE("convolutions by paired32 are those of the definition", "[paired_produ
         Convolution{1, 1, 40, 20, {{9, 8}, {3, 3}, {2, 1}, {}, {1, 1}}},
         Convolution{1, 1, 130, 17, {{6, 7}, {3, 3}, {}, {}, {1, 1}}},
         Convolution{2, 2, 32, 12, {{8, 8}, {3, 3}, {}, {2, 2}, {2, 2}}},
-        Convolution{1, 1, 16, 9, {{3, 4, 5}, {2, 1, 3}, {}, {}, {1, 0, 1}}}}) {
+        Convolution{1, 1, 16, 9, {{3, 4, 5}, {2, 1, 3}, {}, {}, {1, 0, 1}}},
+        // Lines of an image that fill a register of AMX's rows, that fill half of one, and that share it.
+        Convolution{1, 1, 64, 40, {{15, 14}, {3, 3}, {}, {}, {1, 1}}},
+        Convolution{2, 1, 32, 70, {{7, 7}, {3, 3}, {}, {}, {1, 1}}},
+        Convolution{3, 1, 32, 16, {{7, 7}, {1, 1}}}, Convolution{1, 1, 64, 33, {{9, 20}, {1, 1}}},
+        Convolution{1, 1, 32, 20, {{3, 45}, {3, 3}, {1, 2}, {}, {1, 1}}}}) {
     const Tensor x = drawn(c.input(), DType::bf16), w = drawn(c.weights(), DType::bf16);
     check(convolutions(c), {x, w}, convolved(c, x, w));
   }

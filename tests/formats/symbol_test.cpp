@@ -122,6 +122,19 @@ TEST_CASE("shapes follow from those that are known", "[symbol]") {
   CHECK(y.infer_shape({{"data", {7, 5}}}).arguments[1] == Shape{4, 5});
 }
 
+TEST_CASE("a variable has the dtype that a user wants, whoever tells its shape", "[symbol]") {
+  const Symbol symbol = Symbol::load_json(R"({"nodes": [
+    {"op": "null", "name": "x", "inputs": []},
+    {"op": "_arange", "name": "halves", "attrs": {"dtype": "bfloat16", "start": "0", "stop": "17"}, "inputs": []},
+    {"op": "broadcast_sub", "name": "difference", "inputs": [[1, 0, 0], [0, 0, 0]]},
+    {"op": "Cast", "name": "wide", "attrs": {"dtype": "float32"}, "inputs": [[0, 0, 0]]},
+    {"op": "_arange", "name": "numbers", "attrs": {"start": "0", "stop": "17"}, "inputs": []},
+    {"op": "elemwise_add", "name": "sum", "inputs": [[3, 0, 0], [4, 0, 0]]}
+  ], "arg_nodes": [0], "heads": [[2, 0, 0], [5, 0, 0]]})");
+  for (const std::int64_t known : {17, 0})
+    CHECK(symbol.infer_shape({{"x", {known}}}).arguments == std::vector<Shape>{{17}});
+}
+
 TEST_CASE("auxiliary states are told from arguments", "[symbol]") {
   const Symbol net = Symbol::load(golden::path("models/tiny_resnet-symbol.json"));
   for (const std::string& name : net.list_auxiliary_states()) CHECK_THAT(name, Catch::Contains("running"));

@@ -126,3 +126,50 @@ func.func @not_the_first(%x: tensor<3x100xf32>) -> (tensor<3x5xi64>, tensor<3x5x
   %4 = kiln.slice %e#0 [0, 0] to [3, 5] by [1, 1] : tensor<3x100xi64> -> tensor<3x5xi64>
   return %0, %1, %2, %3, %4, %e#0 : tensor<3x5xi64>, tensor<3x5xi64>, tensor<3x18xi64>, tensor<2x5xi64>, tensor<3x5xi64>, tensor<3x100xi64>
 }
+
+// Rounding keeps the order of numbers, so a bound that both types have may come first.
+// CHECK-LABEL: func.func @round_after_bound
+// CHECK: %[[ZERO:.*]] = kiln.constant dense<0.000000e+00> : tensor<4xf32>
+// CHECK: %[[RELU:.*]] = kiln.binary max %arg0, %[[ZERO]] : tensor<4xf32>
+// CHECK: %[[ROUNDED:.*]] = kiln.cast %[[RELU]] : tensor<4xf32> -> tensor<4xbf16>
+// CHECK: %[[SIX:.*]] = kiln.constant dense<6.000000e+00> : tensor<4xf32>
+// CHECK: %[[BOUNDED:.*]] = kiln.binary min %arg0, %[[SIX]] : tensor<4xf32>
+// CHECK: %[[HALF:.*]] = kiln.cast %[[BOUNDED]] : tensor<4xf32> -> tensor<4xf16>
+// CHECK: return %[[ROUNDED]], %[[HALF]]
+func.func @round_after_bound(%x: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf16>) {
+  %zero = kiln.constant dense<0.0> : tensor<4xbf16>
+  %six = kiln.constant dense<6.0> : tensor<4xf16>
+  %0 = kiln.cast %x : tensor<4xf32> -> tensor<4xbf16>
+  %1 = kiln.binary max %0, %zero : tensor<4xbf16>
+  %2 = kiln.cast %x : tensor<4xf32> -> tensor<4xf16>
+  %3 = kiln.binary min %2, %six : tensor<4xf16>
+  return %1, %3 : tensor<4xbf16>, tensor<4xf16>
+}
+
+// A number rounded to a zero keeps its sign, which min(., 0) and max(., -0) do not return; a cast to a wider
+// type does not round; a value that is rounded for another use is rounded once.
+// CHECK-LABEL: func.func @not_round_after_bound
+// CHECK: %[[A:.*]] = kiln.cast %arg0 : tensor<4xf32> -> tensor<4xbf16>
+// CHECK: kiln.binary min %[[A]], {{.*}} : tensor<4xbf16>
+// CHECK: %[[B:.*]] = kiln.cast %arg0 : tensor<4xf32> -> tensor<4xbf16>
+// CHECK: kiln.binary max %[[B]], {{.*}} : tensor<4xbf16>
+// CHECK: %[[C:.*]] = kiln.cast %arg0 : tensor<4xf32> -> tensor<4xf64>
+// CHECK: kiln.binary max %[[C]], {{.*}} : tensor<4xf64>
+// CHECK: %[[D:.*]] = kiln.cast %arg0 : tensor<4xf32> -> tensor<4xf16>
+// CHECK: kiln.binary max %[[D]], {{.*}} : tensor<4xf16>
+func.func @not_round_after_bound(%x: tensor<4xf32>)
+    -> (tensor<4xbf16>, tensor<4xbf16>, tensor<4xf64>, tensor<4xf16>, tensor<4xf16>) {
+  %zero = kiln.constant dense<0.0> : tensor<4xbf16>
+  %minus_zero = kiln.constant dense<-0.0> : tensor<4xbf16>
+  %zero64 = kiln.constant dense<0.0> : tensor<4xf64>
+  %zero16 = kiln.constant dense<0.0> : tensor<4xf16>
+  %a = kiln.cast %x : tensor<4xf32> -> tensor<4xbf16>
+  %0 = kiln.binary min %a, %zero : tensor<4xbf16>
+  %b = kiln.cast %x : tensor<4xf32> -> tensor<4xbf16>
+  %1 = kiln.binary max %b, %minus_zero : tensor<4xbf16>
+  %c = kiln.cast %x : tensor<4xf32> -> tensor<4xf64>
+  %2 = kiln.binary max %c, %zero64 : tensor<4xf64>
+  %d = kiln.cast %x : tensor<4xf32> -> tensor<4xf16>
+  %3 = kiln.binary max %d, %zero16 : tensor<4xf16>
+  return %0, %1, %2, %3, %d : tensor<4xbf16>, tensor<4xbf16>, tensor<4xf64>, tensor<4xf16>, tensor<4xf16>
+}

@@ -112,7 +112,7 @@ struct RowTile {
   mlir::Value rhs_offset;                       // of B there
 };
 
-/// What a tile of words multiplies, and its sums.
+/// The operands of a tile of words, and its sums.
 struct WordOperands {
   mlir::Value lhs;                        ///< where the row tile reads A, in terms of k = 0
   llvm::SmallVector<mlir::Value> panels;  ///< of B, at k = 0

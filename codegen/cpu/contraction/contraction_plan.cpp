@@ -93,7 +93,7 @@ LargestTile generic_tile(std::int64_t panels, int vectors, const CpuTarget& targ
   return {rows, 1, panels % 2 == 0 && Tile::max_rows(target, 2 * vectors) >= rows ? 2 : 1};
 }
 
-/// Registers of rows of a tile on the matrix unit: so many sums hide the latency of products.
+/// Registers of rows of a tile on the matrix unit, whose sums hide the latency of products.
 int matrix_blocks(int vectors) { return vectors == 1 ? 4 : vectors == 2 ? 2 : 1; }
 
 /// The tile on the matrix unit, for rows of `m` in each row group. Each line of A is read as a whole, so that
@@ -273,8 +273,10 @@ int lines_ahead(const PlanRequest& r, std::int64_t row_tiles) {
 }
 
 TaskPlan plan_tasks(const PlanRequest& r, bool packs_lhs, const ContractionSizes& sizes) {
-  const bool has_large_rhs =
-      r.rhs_bytes() > choices::private_cache_bytes(r.machine()) && r.rhs_bytes() > r.lhs_bytes();
+  // The matrix unit takes A faster than it arrives from L3: a row block of it stays in L2.
+  const bool lhs_may_stream = !r.on_matrix_unit() || r.lhs_bytes() <= choices::block_lhs_bytes(r.machine());
+  const bool has_large_rhs = r.rhs_bytes() > choices::private_cache_bytes(r.machine()) &&
+                             r.rhs_bytes() > r.lhs_bytes() && lhs_may_stream;
   return {.by_column_blocks = r.p.unpacked ? !packs_lhs : !r.generic && has_large_rhs,
           .one_chunk = r.one_chunk(),
           .outer_count = sizes.extents.size() - 1,

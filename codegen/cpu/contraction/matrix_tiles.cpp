@@ -9,7 +9,7 @@ namespace {
 using mlir::Value;
 
 /// One tile. Its rows are in blocks, each a register of A. Registers of sums come first, by blocks and by
-/// registers of columns; those of B follow, then at least two of A.
+/// registers of columns. Registers of B follow, then at least two of A.
 class MatrixTile {
  public:
   MatrixTile(const ContractionKernel& kernel, Value shape, int rows, int vectors)

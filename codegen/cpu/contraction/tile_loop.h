@@ -39,8 +39,8 @@ class TileLoop {
   llvm::SmallVector<Value> panels_of(const ColumnTile& columns, Value rhs) const;
   /// A's rows at k, where their distances are constants.
   std::function<Value(int)> rows_at(const RowTile& row_tile, Value lhs, Value k) const;
-  /// What follows B at k in [from, to): the same chunk of the next panel, if the task has several column
-  /// tiles; otherwise the following memory.
+  /// B that follows the one at k in [from, to): the same chunk of the next panel, if the task has several
+  /// column tiles; otherwise the following memory.
   Value next_rhs(Value rhs, Value from, Value to) const;
   PrefetchSlice slice_of(const TaskBlock& block, Value number, Value rhs, Value from, Value to) const;
 
