@@ -123,9 +123,16 @@ WithWeights::Body convolution(const Tensor& w, std::int64_t stride, std::int64_t
 }  // namespace
 
 TEST_CASE("products of bytes are exact on every instruction set", "[byte_products]") {
-  // k: one byte, words with a rest, several chunks of words; columns: less than a vector, several panels.
-  for (const auto& [rows, k, columns] : std::vector<std::array<std::int64_t, 3>>{
-           {1, 1, 1}, {3, 4, 5}, {7, 30, 33}, {1, 768, 96}, {4, 2500, 17}, {33, 129, 64}, {130, 64, 3}})
+  // k: none, one byte, words with a rest, several chunks of words; columns: less than a vector, several
+  // panels.
+  for (const auto& [rows, k, columns] : std::vector<std::array<std::int64_t, 3>>{{3, 0, 5},
+                                                                                 {1, 1, 1},
+                                                                                 {3, 4, 5},
+                                                                                 {7, 30, 33},
+                                                                                 {1, 768, 96},
+                                                                                 {4, 2500, 17},
+                                                                                 {33, 129, 64},
+                                                                                 {130, 64, 3}})
     for (const DType dtype : {DType::u8, DType::i8}) {
       const Tensor x = bytes({rows, k}, dtype, 3), w = bytes({columns, k}, DType::i8, 4);
       check(dense, x, w, product_by_hand(x, w));

@@ -171,7 +171,7 @@ def main():
     checked = list(pages(source))
     for path in checked:
         errors += check_links(source, path)
-        if str(path) == "README.md" or path.parts[0] == "docs":
+        if path.parts[0] not in ("bench", "codegen"):  # those have longer cells, with a bound in bench_pages
             errors += check_tables(source, path)
     errors += check_index(source)
     errors += check_variables(source)

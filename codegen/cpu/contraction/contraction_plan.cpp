@@ -121,6 +121,7 @@ bool axes_join(const ContractionSizes& sizes) {
          sizes.lhs_strides[axes - 2] == sizes.extents.back() * sizes.lhs_strides.back();
 }
 
+/// Whether tiles on the matrix unit divide the last two axes as one.
 bool joins_for_matrix_unit(const ContractionSizes& sizes, int vectors) {
   return axes_join(sizes) && sizes.extents[sizes.extents.size() - 2] > 1 &&
          wastes_matrix_unit(sizes.extents.back(), vectors);
@@ -254,10 +255,9 @@ RhsPlan plan_rhs(const PlanRequest& r, const Tile& tile, const ColumnTilePlan& c
               .dtype = p.rhs_dtype,
               .packer = {},
               .packs_batch = packs_batch,
-              .prefetches = !r.generic && !p.unpacked &&
-                            (tile.matrix_unit        ? false
-                             : tile.sums_in_memory() ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
-                                                     : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
+              .prefetches = !r.generic && !p.unpacked && !tile.matrix_unit &&
+                            (tile.sums_in_memory() ? choices::prefetches_stream(r.machine(), r.rhs_bytes())
+                                                   : columns.panels == 1 && r.rhs_bytes() > far_bytes)};
   if (p.unpacked)
     rhs.packer = Packer{p.rhs_dtype, r.lanes(),
                         Packer::neighbours_of(p.unpacked->row_stride, p.unpacked->column_stride)};

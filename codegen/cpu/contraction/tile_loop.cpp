@@ -61,10 +61,15 @@ void TileLoop::compute_in_memory(const TaskBlock& block, const RowTile& row_tile
   const int rows = k_.plan.rows.rows_of(row_tile.row_groups);
   const bool one_chunk = k_.plan.tasks.one_chunk;
   const Value own = one_chunk ? sums_ : totals_of(row_tile, columns);
-  if (one_chunk && !words_.begins_from_zero())
-    for (int i = 0; i < rows * columns.vectors; ++i)
-      e.store(tile.initial_total(e), e.element(own, e.index(std::int64_t{i} * tile.lanes), k_.wide()),
-              k_.wide(), tile.lanes);
+  const Value none = tile.initial_total(e);
+  const auto clear = [&](Value i) { e.store(none, e.element(own, i, k_.wide()), k_.wide(), tile.lanes); };
+  if (words_.begins_from_zero())  // but not if there is no k
+    e.when(e.less(to, e.index(1)), [&] {
+      e.loop(e.index(0), e.index(std::int64_t{rows} * columns.vectors * tile.lanes), e.index(tile.lanes),
+             clear);
+    });
+  else if (one_chunk)
+    for (int i = 0; i < rows * columns.vectors; ++i) clear(e.index(std::int64_t{i} * tile.lanes));
   const Value rhs = rhs_of(row_tile, columns);
   WordOperands operands{staging_.lhs_of(row_tile, from), panels_of(columns, rhs), own, from, to, {}, {}};
   if (k_.plan.rhs.lines_ahead > 0) {
