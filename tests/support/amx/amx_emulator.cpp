@@ -339,8 +339,8 @@ bool machine_has_amx() {
 
 }  // namespace
 
-void install_emulator(SetAction set) {
-  if (machine_has_amx()) return;
+bool install_emulator(SetAction set) {
+  if (machine_has_amx()) return false;
   static struct sigaction before {};
   set(SIGILL, nullptr, &before);
   previous = &before;
@@ -350,6 +350,7 @@ void install_emulator(SetAction set) {
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
   set(SIGILL, &ours, nullptr);
+  return true;
 }
 
 }  // namespace kiln::amx

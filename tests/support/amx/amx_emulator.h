@@ -13,7 +13,7 @@ using SetAction = int (*)(int signal, const struct sigaction* action, struct sig
 /// tiles. All other illegal instructions, and misuse of tiles, go to the handler that was there before.
 ///
 /// `set` is the C library's sigaction. To be called once. The machine must have AVX2 and FMA. On a machine
-/// with AMX this does nothing.
-void install_emulator(SetAction set);
+/// with AMX this does nothing, and returns false.
+bool install_emulator(SetAction set);
 
 }  // namespace kiln::amx

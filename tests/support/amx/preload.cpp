@@ -19,8 +19,9 @@ int set_action(int signal, const struct sigaction* action, struct sigaction* bef
 
 const struct Preload {
   Preload() {
-    kiln::amx::install_emulator(set_action);
-    if (kiln::codegen::detail::assume_matrix_unit != nullptr) kiln::codegen::detail::assume_matrix_unit();
+    // On a machine with AMX, Kiln has to ask Linux for it.
+    if (kiln::amx::install_emulator(set_action) && kiln::codegen::detail::assume_matrix_unit != nullptr)
+      kiln::codegen::detail::assume_matrix_unit();
   }
 } preload;
 
