@@ -66,7 +66,7 @@ mlir::Value before_channels_last(mlir::Value v) {
       shape.size() > 2 && llvm::all_of(shape.drop_front(2), is_one))
     return x;
   auto transpose = x.getDefiningOp<ir::TransposeOp>();
-  return transpose && transpose.getPermutation() == passes::channels_last_order(ir::ranked(x).getRank())
+  return transpose && transpose.getPermutation().equals(passes::channels_last_order(ir::ranked(x).getRank()))
              ? through_fusions(transpose.getX())
              : mlir::Value();
 }
