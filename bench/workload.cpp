@@ -66,6 +66,11 @@ kiln::Tensor fill(const kiln::Shape& shape, const std::function<double(std::mt19
   return {values, shape};
 }
 
+std::map<std::string, Make>& makers() {
+  static std::map<std::string, Make> all;
+  return all;
+}
+
 void add_mode(const std::string& name, const Make& make, bool compiled, const std::vector<int>& threads) {
   for (const int n : threads) {
     const std::string full = name + (compiled ? "/compiled" : "/eager") + "/threads:" + std::to_string(n);
@@ -75,13 +80,6 @@ void add_mode(const std::string& name, const Make& make, bool compiled, const st
   }
 }
 
-}  // namespace
-
-namespace {
-std::map<std::string, Make>& makers() {
-  static std::map<std::string, Make> all;
-  return all;
-}
 }  // namespace
 
 Workload made(const std::string& name) { return makers().at(name)(); }

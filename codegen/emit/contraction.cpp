@@ -20,7 +20,8 @@ bool Contraction::on_matrix_unit(const CpuTarget& target) const {
   if (!target.amx || values_of_word == 1) return false;
   if (k_offsets.empty()) return k_stride == 1;
   for (std::size_t k = 0; k < k_offsets.size(); ++k)
-    if (k % static_cast<std::size_t>(matrix_unit::words) != 0 && k_offsets[k] != k_offsets[k - 1] + 1) return false;
+    if (k % static_cast<std::size_t>(matrix_unit::words) != 0 && k_offsets[k] != k_offsets[k - 1] + 1)
+      return false;
   return true;
 }
 

@@ -138,6 +138,10 @@ PrefetchSlice::PrefetchSlice(KernelBuilder& e, mlir::Value next, std::int64_t by
       first_step_(e.mul(number, length)),
       bytes_of_step_(e.div(e.index(bytes_of_k * parts), count)) {}
 
+mlir::Value PrefetchSlice::at(KernelBuilder& e, mlir::Value steps) const {
+  return e.byte_offset(next_, e.div(e.mul(e.add(first_step_, steps), bytes_of_step_), e.index(parts)));
+}
+
 mlir::Value PrefetchSlice::begin(KernelBuilder& e) const { return e.mul(first_step_, bytes_of_step_); }
 
 mlir::Value PrefetchSlice::prefetch(KernelBuilder& e, mlir::Value position) const {

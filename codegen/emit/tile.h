@@ -134,6 +134,8 @@ class PrefetchSlice {
  public:
   PrefetchSlice(KernelBuilder& e, mlir::Value next, std::int64_t bytes_of_k, mlir::Value length,
                 mlir::Value number, mlir::Value count);
+  /// The address after `steps` values of k.
+  mlir::Value at(KernelBuilder& e, mlir::Value steps) const;
   /// The position of its first line, for Tile::Carried.
   mlir::Value begin(KernelBuilder& e) const;
   /// Prefetches the line at a position; returns the position at the next k.

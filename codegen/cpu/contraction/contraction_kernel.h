@@ -72,9 +72,9 @@ struct ContractionKernel {
     if (plan.lhs.table) return e.load_scalar(e.element(memory.k_offsets, k, DType::i64), DType::i64);
     return plan.lhs.along_k ? k : e.mul(k, memory.lhs_k_stride);
   }
-  /// The addresses of the rows of a tile's A, which is not packed, at k; `lhs`: of its first row at k = 0.
+  /// The addresses of A's rows at k, of a tile of `rows` rows that reads it from `lhs` on, in terms of k = 0.
   std::function<mlir::Value(int row)> lhs_rows_at(mlir::Value lhs, mlir::Value k, int rows) const {
-    const mlir::Value here = element(lhs, lhs_offset(k));
+    const mlir::Value here = element(lhs, plan.lhs.packs ? e.mul(k, e.index(rows)) : lhs_offset(k));
     if (!plan.rows.even || plan.lhs.copies)
       return [this, here](int r) { return element(here, e.index(plan.lhs_row_offset(r))); };
     return [this, pointers = lhs_rows.pointers(e, here, rows)](int r) {
@@ -118,8 +118,7 @@ struct WordOperands {
   llvm::SmallVector<mlir::Value> panels;  ///< of B, at k = 0
   mlir::Value totals;                     ///< of the tile, row by row
   mlir::Value from, to;                   ///< words of k
-  /// With RhsPlan::lines_ahead: the part of the next B that this tile prefetches, and its bytes for each k.
-  mlir::Value next_rhs, next_bytes;
+  std::optional<PrefetchSlice> next_rhs;  ///< with RhsPlan::lines_ahead
 };
 
 /// A tile's columns.

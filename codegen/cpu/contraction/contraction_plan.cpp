@@ -100,7 +100,7 @@ int matrix_blocks(int vectors) { return vectors == 1 ? 4 : vectors == 2 ? 2 : 1;
 /// conflicts in L1 do not matter.
 LargestTile matrix_tile(std::int64_t m, std::int64_t row_groups, int vectors, bool whole) {
   const int blocks = matrix_blocks(vectors), rows = blocks * matrix_unit::rows;
-  if (!whole && row_groups > 1 && m >= RowTilePlan::min_matrix_rows && m <= matrix_unit::rows)
+  if (!whole && row_groups > 1 && RowTilePlan::fill_matrix_register(m))
     return {static_cast<int>(std::min<std::int64_t>(blocks, row_groups)), static_cast<int>(m), 1};
   return tile_of_groups(rows, m, row_groups, whole, 1).value_or(LargestTile{rows, 1, 1});
 }
@@ -122,9 +122,9 @@ bool axes_join(const ContractionSizes& sizes) {
 }
 
 /// Whether tiles on the matrix unit divide the last two axes as one.
-bool joins_for_matrix_unit(const ContractionSizes& sizes, int vectors) {
-  return axes_join(sizes) && sizes.extents[sizes.extents.size() - 2] > 1 &&
-         wastes_matrix_unit(sizes.extents.back(), vectors);
+bool joins_for_matrix_unit(const PlanRequest& r, const ContractionSizes& sizes) {
+  return !r.generic && !r.pools() && axes_join(sizes) && sizes.extents[sizes.extents.size() - 2] > 1 &&
+         wastes_matrix_unit(sizes.extents.back(), r.vectors_per_panel());
 }
 
 /// The tile, whose rows of A are copied or not. Rows of two axes may share a tile if their B is the same.
@@ -140,9 +140,8 @@ LargestTile largest_tile(const PlanRequest& r, const ContractionSizes& sizes, bo
                                   : axes > 1 && sizes.rhs_strides[axes - 2] == 0 ? sizes.extents[axes - 2]
                                                                                  : 1;
   if (r.on_matrix_unit())
-    return matrix_tile(rows,
-                       !r.pools() && joins_for_matrix_unit(sizes, r.vectors_per_panel()) ? 1 : row_groups,
-                       r.vectors_per_panel(), r.pools());
+    return matrix_tile(rows, joins_for_matrix_unit(r, sizes) ? 1 : row_groups, r.vectors_per_panel(),
+                       r.pools());
   const std::int64_t row_stride = copies_lhs ? LhsPlan::copied_row_stride : sizes.lhs_strides.back();
   return largest_tile(rows, row_groups, row_stride * r.element_bytes(), p.panels, r.vectors_per_panel(),
                       r.pools(), !p.unpacked && p.groups == 1, p.of_pairs(), r.target);
@@ -152,11 +151,10 @@ LargestTile largest_tile(const PlanRequest& r, const ContractionSizes& sizes, bo
 /// have too few accumulators to hide the latency of FMAs. Otherwise it does not pay for the epilogue's index
 /// arithmetic for each row.
 bool joins_axes(const PlanRequest& r, const ContractionSizes& sizes, const LargestTile& largest) {
+  if (r.on_matrix_unit()) return joins_for_matrix_unit(r, sizes);
   if (r.generic || r.pools() || largest.rows_per_group > 1 || !axes_join(sizes)) return false;
-  const int vectors = r.vectors_per_panel();
-  if (r.on_matrix_unit()) return joins_for_matrix_unit(sizes, vectors);
   const TileRows rows = TileSplit(sizes.extents.back(), largest.row_groups).rows;
-  return (rows.most - !rows.even) * largest.panels * vectors < tuning::min_accumulators;
+  return (rows.most - !rows.even) * largest.panels * r.vectors_per_panel() < tuning::min_accumulators;
 }
 
 /// Whether the rows of a tile, which would conflict in L1, are copied chunk by chunk. Applies if one row

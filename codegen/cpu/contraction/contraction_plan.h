@@ -51,12 +51,11 @@ struct RowTilePlan {
   /// Whether registers of the matrix unit read A where it is: rows of a register are one distance apart. They
   /// are rows of a row group, if that fills enough of a register.
   bool matrix_reads_in_place() const {
-    return !generic && window_points.empty() &&
-           (rows_per_group == 1 ||
-            (rows_per_group >= min_matrix_rows && rows_per_group <= matrix_unit::rows));
+    return !generic && window_points.empty() && (rows_per_group == 1 || fill_matrix_register(rows_per_group));
   }
-  /// Fewer rows of a register take as long as copying them to full ones.
-  static constexpr int min_matrix_rows = 6;
+  /// Whether a register of the matrix unit has these rows, of its 16. With fewer, products take as long as
+  /// copying rows to full registers.
+  static bool fill_matrix_register(std::int64_t rows) { return rows >= 6 && rows <= matrix_unit::rows; }
   /// Rows that the epilogue reduces to one.
   int pooled_rows() const { return window_points.empty() ? 1 : rows_per_group; }
   /// Whether the epilogue sees the axis of row groups as an outer axis.

@@ -56,9 +56,9 @@ class MatrixTile {
     e.loop(from, to, e.index(matrix_unit::words), [&](Value step) {
       const auto lhs = lhs_at(o.lhs, step, words);
       load_rhs(o.panels.front(), step);
-      if (const int lines = k_.plan.rhs.lines_ahead)
-        e.prefetch(e.byte_offset(o.next_rhs, e.mul(e.sub(step, o.from), o.next_bytes)),
-                   lines * tuning::cache_line_bytes, KernelBuilder::Cache::l2);
+      if (o.next_rhs)
+        e.prefetch(o.next_rhs->at(e, e.sub(step, o.from)), k_.plan.rhs.lines_ahead * tuning::cache_line_bytes,
+                   KernelBuilder::Cache::l2);
       for (int block = 0; block < blocks(); ++block) {
         matrix_unit::load(e, lhs_of(block), lhs(block), lhs_distance());
         for (int v = 0; v < vectors_; ++v)

@@ -11,13 +11,16 @@ TileLoop::TileLoop(const ContractionKernel& kernel, const Staging& staging, Tile
 void TileLoop::clear_totals() const {
   if (words_.begins_from_zero()) return;
   KernelBuilder& e = k_.e;
+  clear(staging_.totals(), e.mul(e.mul(k_.params["block_column_tiles"], k_.params["block_row_tiles"]),
+                                 e.index(k_.plan.tile_elements())));
+}
+
+void TileLoop::clear(Value sums, Value elements) const {
+  KernelBuilder& e = k_.e;
   const Tile& tile = k_.plan.tile;
   const Value none = tile.initial_total(e);
-  const Value count = e.mul(e.mul(k_.params["block_column_tiles"], k_.params["block_row_tiles"]),
-                            e.index(k_.plan.tile_elements()));
-  e.loop(e.index(0), count, e.index(tile.lanes), [&](Value at) {
-    e.store(none, e.element(staging_.totals(), at, k_.wide()), k_.wide(), tile.lanes);
-  });
+  e.loop(e.index(0), elements, e.index(tile.lanes),
+         [&](Value at) { e.store(none, e.element(sums, at, k_.wide()), k_.wide(), tile.lanes); });
 }
 
 void TileLoop::compute(const TaskBlock& block, const RowTile& row_tile, ColumnTile columns, Value from,
@@ -61,23 +64,13 @@ void TileLoop::compute_in_memory(const TaskBlock& block, const RowTile& row_tile
   const int rows = k_.plan.rows.rows_of(row_tile.row_groups);
   const bool one_chunk = k_.plan.tasks.one_chunk;
   const Value own = one_chunk ? sums_ : totals_of(row_tile, columns);
-  const Value none = tile.initial_total(e);
-  const auto clear = [&](Value i) { e.store(none, e.element(own, i, k_.wide()), k_.wide(), tile.lanes); };
-  if (words_.begins_from_zero())  // but not if there is no k
-    e.when(e.less(to, e.index(1)), [&] {
-      e.loop(e.index(0), e.index(std::int64_t{rows} * columns.vectors * tile.lanes), e.index(tile.lanes),
-             clear);
-    });
-  else if (one_chunk)
-    for (int i = 0; i < rows * columns.vectors; ++i) clear(e.index(std::int64_t{i} * tile.lanes));
-  const Value rhs = rhs_of(row_tile, columns);
-  WordOperands operands{staging_.lhs_of(row_tile, from), panels_of(columns, rhs), own, from, to, {}, {}};
-  if (k_.plan.rhs.lines_ahead > 0) {
-    const Value count = e.sub(block.end_row_tile, block.first_row_tile);
-    operands.next_bytes = e.div(e.index(k_.plan.columns.panel * 4), count);
-    operands.next_rhs = e.byte_offset(next_rhs(rhs, from, to),
-                                      e.mul(row_tile.number, e.mul(operands.next_bytes, e.sub(to, from))));
+  if (one_chunk) {
+    const auto begin = [&] { clear(own, e.index(std::int64_t{rows} * columns.vectors * tile.lanes)); };
+    words_.begins_from_zero() ? e.when(e.less(to, e.index(1)), begin) : begin();  // there may be no k
   }
+  const Value rhs = rhs_of(row_tile, columns);
+  WordOperands operands{staging_.lhs_of(row_tile, from), panels_of(columns, rhs), own, from, to, {}};
+  if (k_.plan.rhs.lines_ahead > 0) operands.next_rhs = slice_of(block, row_tile.number, rhs, from, to);
   words_.add(rows, columns.vectors, operands);
   finish(own, row_tile, columns, to);
 }
@@ -149,38 +142,27 @@ llvm::SmallVector<TileLoop::Value> TileLoop::sums_over(const TaskBlock& block, c
       };
       for (Value& pointer : moving) pointer = k_.element(pointer, k_.lhs_step());
     } else {
-      operands.lhs_address = rows_at(row_tile, lhs, k);
+      operands.lhs_address = k_.lhs_rows_at(lhs, k, tile.rows);
     }
     return operands;
   });
 }
 
-std::function<TileLoop::Value(int)> TileLoop::rows_at(const RowTile& row_tile, Value lhs, Value k) const {
-  const ContractionPlan& plan = k_.plan;
-  const Value step =
-      plan.lhs.packs ? k_.e.mul(k, k_.e.index(plan.rows.rows_of(row_tile.row_groups))) : k_.lhs_offset(k);
-  return [this, here = k_.element(lhs, step)](int r) {
-    return k_.element(here, k_.e.index(k_.plan.lhs_row_offset(r)));
-  };
-}
-
-TileLoop::Value TileLoop::next_rhs(Value rhs, Value from, Value to) const {
-  KernelBuilder& e = k_.e;
-  const Value panel = e.index(k_.plan.columns.panel);
-  Value distance = e.mul(e.sub(to, from), panel);
-  if (!k_.plan.tasks.one_chunk)
-    distance =
-        e.select(e.less(e.index(1), k_.params["block_column_tiles"]), k_.memory.panel_stride, distance);
-  return k_.rhs_element(rhs, e.add(distance, e.mul(from, panel)));
-}
-
 PrefetchSlice TileLoop::slice_of(const TaskBlock& block, Value number, Value rhs, Value from,
                                  Value to) const {
   KernelBuilder& e = k_.e;
+  const std::int64_t panel = k_.plan.columns.panel;
+  const Value length = e.sub(to, from);
+  // The same chunk of the next panel, if the task has several column tiles; otherwise the following memory.
+  Value distance = e.mul(length, e.index(panel));
+  if (!k_.plan.tasks.one_chunk)
+    distance =
+        e.select(e.less(e.index(1), k_.params["block_column_tiles"]), k_.memory.panel_stride, distance);
+  const Value next = k_.rhs_element(rhs, distance);
   return {e,
-          next_rhs(rhs, from, to),
-          k_.plan.columns.panel * static_cast<std::int64_t>(size_of(k_.plan.rhs.dtype)),
-          e.sub(to, from),
+          k_.rhs_element(next, e.mul(from, e.index(panel))),
+          panel * static_cast<std::int64_t>(size_of(k_.plan.rhs.dtype)),
+          length,
           number,
           e.sub(block.end_row_tile, block.first_row_tile)};
 }

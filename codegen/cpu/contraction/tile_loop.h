@@ -22,6 +22,8 @@ class TileLoop {
   void end() { words_.end(); }
 
  private:
+  /// Stores the initial total to the first `elements` elements of sums.
+  void clear(Value sums, Value elements) const;
   void compute_registers(const TaskBlock& block, const RowTile& row_tile, const ColumnTile& columns,
                          Value from, Value to);
   /// The same with sums that pass to the epilogue in memory.
@@ -37,11 +39,6 @@ class TileLoop {
                                      const ColumnTile& columns, Value from, Value to);
   /// The addresses of the tile's panels of B.
   llvm::SmallVector<Value> panels_of(const ColumnTile& columns, Value rhs) const;
-  /// A's rows at k, where their distances are constants.
-  std::function<Value(int)> rows_at(const RowTile& row_tile, Value lhs, Value k) const;
-  /// B that follows the one at k in [from, to): the same chunk of the next panel, if the task has several
-  /// column tiles; otherwise the following memory.
-  Value next_rhs(Value rhs, Value from, Value to) const;
   PrefetchSlice slice_of(const TaskBlock& block, Value number, Value rhs, Value from, Value to) const;
 
   const ContractionKernel& k_;
